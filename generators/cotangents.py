@@ -24,12 +24,14 @@ class Cotangent(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """A kind of gradients. `reach` is their greatest magnitude, 0 if all are 1, as `sum` pushes them back."""
+    """A kind of gradients. `reach` is their greatest magnitude, 0 if all are 1, as a sum along a dimension gives."""
 
     layout: str
     reach: float
 
 
+#: The layout of gradients that are all one number in memory, as after a sum of all elements.
+_FILLED = "filled"
 #: The kinds, the plain one first. About an eighth of the numbers of those with a greater reach are zero.
 _KINDS = (
     _Kind("contiguous", 1.0),
@@ -37,10 +39,11 @@ _KINDS = (
     _Kind("transposed", 4.0),
     _Kind("strided", 4.0),
     _Kind("pitched", 4.0),  # as after a `cat`, which along the second of three dimensions or more leaves them sliced
+    _Kind(_FILLED, 0.0),
 )
 #: By trial of a block, a kind other than the plain one: in trials whose rows of the plan have ordinary numbers and
 #: several sizes above 1, so that what the gradient is multiplied by shows where it was read.
-_OTHER = MappingProxyType({8: 1, 11: 2, 12: 1, 14: 3, 15: 2, 16: 1, 17: 2, 19: 4})
+_OTHER = MappingProxyType({8: 5, 11: 2, 12: 1, 14: 3, 15: 2, 16: 1, 17: 2, 19: 4})
 
 
 def drawn_cotangent(shape: Shape, dtype: str, *, plain: bool = False) -> Cotangent:
@@ -55,7 +58,9 @@ def drawn_cotangent(shape: Shape, dtype: str, *, plain: bool = False) -> Cotange
     kind = _KINDS[source.planned(_OTHER.get(trial_of(source.seed) % BLOCK, 0), len(_KINDS))]
     seed = source.bits()
     layout = "sliced" if kind.layout == "pitched" and len(shape) >= LEAST_RANK["sliced"] else kind.layout
-    base, steps = base_of(shape, "contiguous" if plain else layout)
+    base, steps = base_of(shape, "contiguous" if plain or layout == _FILLED else layout)
+    if layout == _FILLED and shape and not plain:
+        base, steps = (1,) * len(shape), (("expand", shape),)
     if not kind.reach:
         return Cotangent(np.ones(base, numpy_dtype(dtype)), dtype, steps)
     # The base is drawn, not the view, because laying out an array takes as long as drawing it.

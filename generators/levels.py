@@ -10,11 +10,12 @@ In detail, the twenty trials of a test have the following.
   Integers: negative numbers, beyond 2**24, the least and the greatest, also in whole rows; once only the last is not
   zero; except in 32 bits also many great numbers of one sign; with ``high`` alone from 0, as in ``torch.randint``.
   Booleans: half true, few true, all alike, all alike except the last.
-- ``dim0``, ``dim1``, …: 2 to 6, in the second trial all equal, if possible to one that the test gives; 1, once in all
-  dimensions; 9, 17 and 33 (one more than a block of 8 or 16), of three dimensions also in the middle, and of four in
-  each one; 8 and 32. In four trials the tensor has 4,000 to 6,000 elements (in two of them 1,000 if one dimension is
-  open): four long rows (of both signs, around -300, around 300, and one with a NaN), twice many short rows, and once
-  both many and long ones; in three of these trials several more than whole blocks, in one none.
+- ``dim0``, ``dim1``, …: 2 to 6, in the second trial and in a transposed one all equal, if possible to the last one that
+  the test gives; 1, once in all dimensions; 9, 17 and 33 (one more than a block of 8 or 16), of three dimensions also
+  in the middle, and of four in each one; 8 and 32. In four trials the tensor has 4,000 to 6,000 elements (in two of
+  them 1,000 if one dimension is open): four long rows (of both signs, around -300, around 300, and one with a NaN),
+  twice many short rows, and once both many and long ones; in three of these trials several more than whole blocks, in
+  one none.
 - ``ndim``: 0 to 4.
 - ``dtype``: float32; in a third of the trials float64, also with infinities, NaN and thousands of elements. The
   thorough profile adds float16 and bfloat16 after a test's first twenty trials (15 % each).
@@ -28,16 +29,17 @@ In detail, the twenty trials of a test have the following.
   tensors of a trial also both transposed, with channels last, strided or expanded, and one of two with channels last.
 - shapes of several tensors: tensors with the same open arguments (and those of ``broadcast_tensors``) have one shape,
   or ones in the dimensions of the first, the second, both or the third (as in a column, a bias or a mask), or fewer
-  dimensions. In one trial the second alone is large. Open dimensions of two tensors of one rank agree; of two ranks
-  the last ones in one trial, and the first ones in the next. ``random()`` as a dimension, or as the width of a module
-  (``torch.nn.Linear(4, random())``), is 1 to 5, up to 17, and once each 1, 17, 33, 65 and more than 128; in one trial
-  all are 65 to 80.
+  dimensions. A column is once beside rows of 8 numbers, as the second, and of 17, as the first. In one trial the second
+  alone is large. Open dimensions of two tensors of one rank agree; of two ranks the last ones in one trial, and the
+  first ones in the next. ``random()`` as a dimension, or as the width of a module (``torch.nn.Linear(4, random())``),
+  is 1 to 5, up to 17, and once each 1, 17, 33, 65 and more than 128; in one trial all are 65 to 80.
 - numbers of several tensors: independent; in some trials a quarter of them is equal to those of the first tensor, and a
   quarter is next to them, and in one trial all are equal. NaN, infinities, zeros and ±1 meet each other. A single truth
   value meets both; the first of two is once true and once false. Tensors of two dtypes share numbers, and integers meet
   the floats that they round to; the greatest numbers meet each other, so that sums overflow.
-- the gradients that a trial pushes back: numbers between -1 and 1. In every third trial: all 1 and expanded, as after
-  a ``sum``; or between -4 and 4 with zeros, transposed, strided or pitched (from three dimensions on sliced).
+- the gradients that a trial pushes back: numbers between -1 and 1. In every third trial: all 1 and expanded, as after a
+  ``sum`` of all elements or along a dimension; or between -4 and 4 with zeros, transposed, strided or pitched (from
+  three dimensions on sliced).
 - the bounds of ``random()``: 1 to 5 and greater; if the parameter is a number and not a size, also zero, once beside
   NaN and infinities, negative numbers and fractions (``alpha`` of ``torch.add``). In every third trial a fraction is
   one of 0, ±1, ±0.5, ±2; between bounds also the lower one.

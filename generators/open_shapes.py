@@ -105,6 +105,9 @@ class OpenShapes:
         # Ones in the common shape would leave nothing to broadcast.
         common = planned_sizes(features, rank, dims, "small" if sizes == "ones" else sizes)
         own = self._of_the_first(common, dims, partner)
+        if own[-1:] == (1,) and len(common) - 1 in open_axes(common, dims) and max(own) > VECTOR > common[-1]:
+            # The first array is a column: a loop over the rows of the second one repeats it past a block.
+            common = (*common[:-1], 2 * VECTOR + 1)
         if max(common, default=0) > VECTOR > max(own, default=0) and len(open_axes(common, dims)) > 1:
             # The first array has a 1 in the dimension that is longer than a block: make another dimension the long one.
             return _past_a_block_elsewhere(common, own, dims)

@@ -24,8 +24,8 @@ LESS_LARGE = (1030, 1400)
 VECTOR = 8
 #: Greatest size that an array shares with another array that was requested with other arguments.
 _MOST_SHARED = 512
-#: The trial in which open dimensions of an array are equal.
-_EQUAL_SIZES = 1
+#: The trials in which open dimensions of an array are equal. In the second of them, arrays are transposed.
+_EQUAL_SIZES = frozenset((1, 3))
 
 
 def drawn_size(size: Any, source: Source, axis: int) -> int:
@@ -72,15 +72,16 @@ def single_number(shape: Shape, dims: Sequence[Any]) -> Shape:
 
 
 def made_equal(sizes: list[Any], free: Sequence[int], trial: int) -> None:
-    """In one plain trial, make the dimensions `free` of an array as long as another one: as one that the test gives.
+    """In two trials, make the dimensions `free` of an array as long as another one: as the last that the test gives.
 
-    An operator that takes one dimension for another may tell them apart by their sizes. In the other trials two sizes
-    agree by chance only.
+    An operator that takes one dimension for another may tell them apart by their sizes, and one that ignores a
+    transposition often does. In the other trials two sizes agree by chance only. The last dimension that the test gives
+    is mostly one of a matrix, and the first one may be that of a batch.
     """
-    if trial != _EQUAL_SIZES:
+    if trial not in _EQUAL_SIZES:
         return
     given = [size for axis, size in enumerate(sizes) if axis not in free]
-    size = given[0] if given else sizes[free[0]]
+    size = given[-1] if given else sizes[free[0]]
     if 1 < size <= VECTOR:
         for axis in free:
             sizes[axis] = size

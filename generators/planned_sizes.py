@@ -144,10 +144,10 @@ def some_axes(features: TrialFeatures, axes: Sequence[int], factor: str) -> set[
     if not axes:
         return set()
     source, taken = features.source, features.turn(factor)
-    # At level ``second`` the last axis comes first, and at ``first`` it comes second: the first and the last axis of
-    # both arrays have their turns within four trials.
+    # At levels ``first`` and ``second`` the last axis comes second: the first and the last axis of both arrays have
+    # their turns within four trials, and beside the column that is the second array in one of them rows are long.
     level = features.row.level("partner") if factor == "partner" else ""
-    start = {"second": taken - 1, "first": -taken, "fewer": taken + 1}.get(level, taken)
+    start = {"second": -taken, "first": -taken, "fewer": taken + 1}.get(level, taken)
     surely = axes[source.planned(start % len(axes), len(axes))]
     others = taken % 3 == 2  # mostly a single 1, to which a fault can be attributed
     return {axis for axis in axes if axis == surely or (others and (factor == "partner" or source.boolean()))}

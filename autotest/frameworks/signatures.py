@@ -15,7 +15,8 @@ from generators.annotations import DIMENSION, INT, SIZE, Many, describe
 #: The names of parameters of modules that are the size of a dimension of an input, a parameter or the output.
 _DIMENSIONS: Final = frozenset(
     """d_model dim_feedforward embed_dim embedding_dim hidden_size in1_features in2_features in_channels in_features
-    input_size kdim num_channels num_embeddings num_features out_channels out_features proj_size vdim""".split()
+    input_size kdim normalized_shape num_channels num_embeddings num_features num_parameters out_channels out_features
+    proj_size vdim""".split()
 )
 
 #: The names of starred parameters that are sizes or numbers of repetitions, which are not negative.

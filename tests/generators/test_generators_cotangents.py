@@ -35,6 +35,11 @@ def test_of_three_dimensions_the_rows_of_each_matrix_are_whole_with_a_gap_betwee
     assert any(one.steps == (("slice", 1, 1, 5, 1),) for one in trials((3, 4, 5)))
 
 
+def test_one_is_a_single_number_in_memory_and_another_repeats_along_one_dimension() -> None:
+    strides = {apply_steps(one.base, one.steps).strides for one in trials((4, 5)) if layout(one) == "expanded"}
+    assert strides == {(0, 0), (0, 4)}
+
+
 def test_the_first_trials_have_small_contiguous_ones() -> None:
     for one in trials((4, 5))[:8]:
         assert layout(one) == "contiguous"

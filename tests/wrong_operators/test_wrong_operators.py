@@ -13,6 +13,7 @@ from tests.wrong_operators.broadcasts import BROADCASTS
 from tests.wrong_operators.formulas import FORMULAS
 from tests.wrong_operators.inference import INFERENCE
 from tests.wrong_operators.layers import LAYERS
+from tests.wrong_operators.left_out import LEFT_OUT
 from tests.wrong_operators.long_together import LONG_TOGETHER
 from tests.wrong_operators.meeting import MEETING
 from tests.wrong_operators.memory import MEMORY
@@ -43,6 +44,7 @@ WRONG = [
     *BETWEEN,
     *BESIDE,
     *ALONE,
+    *LEFT_OUT,
 ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from autotest import random_tensor, torch
 from autotest.program import Array
-from autotest.program.reduction import shapes
+from autotest.program.shape_reduction import shapes
 from tests.support.running import trial
 
 

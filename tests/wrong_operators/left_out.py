@@ -70,9 +70,9 @@ LEFT_OUT = [
         lstm,
     ),
     Wrong(
-        "max_pool's indices of strides in ceil mode",
+        "max_pool's indices of what is padded",
         "nn.MaxPool1d",
-        module(lambda m: m.ceil_mode and m.return_indices and m.stride != m.kernel_size),
+        module(lambda m: m.return_indices and m.padding == 1),
         max_pool,
     ),
     Wrong(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,11 +17,17 @@ from autotest.program.semantics import is_backward
 _DIMENSIONS: Final = frozenset(("dim", "axis", "dim0", "dim1"))
 #: Numbers with which a failure that needs a zero is tried.
 _NOT_ZERO: Final = (1, 2, -1)
+#: The argument of layers with which results are random unless it is 0 or 1, which drops what the failure is in.
+_RANDOM: Final = "dropout"
+#: What a fraction with which a failure is tried is multiplied by, once a smaller one and then greater ones.
+_MULTIPLES: Final = (0.5, 1.5, 2.0, 3.0)
 #: Numbers of elements of other inputs with which a failure that needs an argument is tried: beyond a block, too.
 _ELEMENTS: Final = 11
 
 
-class _Argument(NamedTuple):
+class Argument(NamedTuple):
+    """An argument of a call, by its name or by its place."""
+
     call: Call
     #: The name, or None for the argument at `place`.
     key: str | None
@@ -53,13 +59,16 @@ class _Argument(NamedTuple):
         return with_call(program, without_keyword(self.call, self.key))
 
 
-def argument_clauses(program: Program, inputs: Sequence[Input], run: OnPrograms) -> Iterator[str]:
+def argument_clauses(
+    program: Program, inputs: Sequence[Input], run: OnPrograms, met: Collection[Argument] = ()
+) -> Iterator[str]:
     """Yield a clause for each argument of `program` with whose other values the sides agree.
 
     Args:
         program: the failing program, already shrunk.
         inputs: its inputs.
         run: returns how a program ends on other inputs.
+        met: the arguments that an element must be equal to, whatever both are.
     """
     numbers = [[], *_other_numbers(inputs)]
 
@@ -73,8 +82,10 @@ def argument_clauses(program: Program, inputs: Sequence[Input], run: OnPrograms)
                     return "fails"
         return together(endings)
 
-    for argument in _arguments(program):
+    for argument in arguments_of(program):
         value, key = argument.value, argument.key
+        if argument in met or argument.key == _RANDOM:
+            continue
         if type(value) in (int, float) and value < 0:
             yield from _negative(program, argument, inputs, lambda other: run(other, []))
         elif type(value) is bool:
@@ -85,25 +96,38 @@ def argument_clauses(program: Program, inputs: Sequence[Input], run: OnPrograms)
         elif type(value) in (int, float) and value == 0 and _needs_zero(program, argument, ends):
             yield f"only where {key} is zero" if key else f"only with {argument.shown}"
         elif key is not None and ends([argument.left_out(program)]) == "passes":
-            is_word = value is None or type(value) is str
-            yield f"only with {key}={value!r}" if is_word else f"only where {key} is given"
+            alone = value is None or type(value) is str or _needs_its_number(program, argument, ends)
+            yield f"only with {key}={value!r}" if alone else f"only where {key} is given"
 
 
-def _needs_zero(program: Program, argument: _Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]) -> bool:
+def _needs_zero(program: Program, argument: Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]) -> bool:
     kind = type(argument.value)
     return ends([argument.given(program, kind(other)) for other in _NOT_ZERO]) == "passes"
 
 
-def _arguments(program: Program) -> Iterator[_Argument]:
+def _needs_its_number(
+    program: Program, argument: Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]
+) -> bool:
+    """Return whether the failure needs just this number: with smaller and with greater ones, the sides agree."""
+    value = argument.value
+    if type(value) not in (int, float) or not value:
+        return False
+    others = (value - 1, value + 1, value + 2, 2 * value) if type(value) is int else [value * one for one in _MULTIPLES]
+    smaller, *greater = [ends([argument.given(program, other)]) for other in others]
+    return smaller == "passes" and "fails" not in greater and greater.count("passes") > 1
+
+
+def arguments_of(program: Program) -> Iterator[Argument]:
+    """Yield the arguments of the calls of `program`, without those of backward calls and of this library's own."""
     for call in program.calls:
         if call.kind not in ("function", "method") or is_backward(call) or call.note:
             continue
-        yield from (_Argument(call, None, place, value) for place, value in enumerate(call.args))
-        yield from (_Argument(call, key, 0, value) for key, value in call.kwargs.items())
+        yield from (Argument(call, None, place, value) for place, value in enumerate(call.args))
+        yield from (Argument(call, key, 0, value) for key, value in call.kwargs.items())
 
 
 def _negative(
-    program: Program, argument: _Argument, inputs: Sequence[Input], run: Callable[[Program], ProgramOutcome]
+    program: Program, argument: Argument, inputs: Sequence[Input], run: Callable[[Program], ProgramOutcome]
 ) -> Iterator[str]:
     """Yield a clause on a negative argument if the same dimension, or the positive number, passes."""
     rank = max((item.array.data.ndim for item in inputs), default=0)
@@ -130,4 +154,4 @@ def _filled(item: Input, shape: tuple[int, ...]) -> Input:
     return laid_out.with_data(numbers.reshape(shape).astype(item.array.data.dtype))
 
 
-__all__ = ["argument_clauses"]
+__all__ = ["Argument", "argument_clauses", "arguments_of"]

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from autotest.diagnosis.explaining.decisive_arguments import argument_clauses
+from autotest.diagnosis.explaining.decisive_arguments import Argument, argument_clauses
 from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses, kind_clauses
+from autotest.diagnosis.explaining.decisive_equalities import argument_met, needs_equal_indices, needs_square
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
 from autotest.diagnosis.explaining.decisive_sizes import size_clauses
 from autotest.diagnosis.explaining.decisive_views import view_clauses
@@ -36,6 +37,8 @@ ValuesOf: TypeAlias = Callable[[Program], Mapping[int, TensorValue]]
 _LAYOUTS = tuple(layout for layout in LAYOUTS if layout != "contiguous")
 #: The largest number of inputs that are varied.
 _MOST = 4
+#: The claims that an element must be one of the infinities.
+_INFINITIES = frozenset(("+infinity", "-infinity"))
 
 
 def decisive_features(program: Program, values_of: ValuesOf, run: Run, whole: Program | None = None) -> tuple[str, ...]:
@@ -87,6 +90,8 @@ class _Features:
         """
         self._program, self._inputs, self._names, self._pushed = program, inputs, named, pushed
         self._values_of, self._run, self._trial = values_of, run, trial
+        #: The arguments that an element must be equal to.
+        self._met: list[Argument] = []
 
     def clauses(self) -> Iterator[str]:
         memory = [*self._memory(), *view_clauses(self._program, self._with_inputs)]
@@ -102,6 +107,8 @@ class _Features:
             telling = not (memory or numbers)
             sized = self._with_a_dimension()
             yield from size_clauses(self._program, sized, self._with_inputs, self._trial, telling=telling)
+        if len(self._inputs) == 1 and not broadcast and needs_square(self._inputs[0], self._holding(self._inputs[0])):
+            yield "only with square matrices"
         yield from numbers
         yield from self._cotangents(special_only=bool(memory))
         # Frameworks convert a cotangent of another dtype, so that its own memory plays no part any more.
@@ -111,7 +118,7 @@ class _Features:
         dtypes = [*dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results, named)]
         yield from dtypes or ([] if numbers else self._kinds())
         yield from self._gradients()
-        yield from argument_clauses(self._program, self._inputs, self._with_inputs)
+        yield from argument_clauses(self._program, self._inputs, self._with_inputs, self._met)
 
     # -- runs of changed programs --
 
@@ -204,16 +211,30 @@ class _Features:
                 return
         for item, name in zip(self._inputs, self._names, strict=True):
             others = [other for other in self._inputs if other is not item]
+            if not special_only and (met := argument_met(self._program, item, self._with_inputs)):
+                self._met.append(met)
+                yield f"only where an element{f' of {name}' if others else ''} is equal to {met.shown}"
+                continue
             claim = number_claim(item.array, self._holding(item), special_only=special_only)
             if claim is None:
-                if not special_only and needs_equal_elements(item.array, self._holding(item)):
+                if not special_only and self._needs_equal_elements(item, others):
                     yield f"only where elements{f' of {name}' if others else ''} are equal"
                 continue
             if not self._trial.has(claim.text):
                 continue
+            if claim.text in _INFINITIES and others and self._with(map(_negated, self._inputs)) == "fails":
+                claim = dataclasses.replace(claim, text="infinite", either_sign=True)
             concerned = whose(claim, item, others, self._with)
             if concerned is not None and holds_beside(claim, item, [*self._pushed.values()], self._with):
                 yield f"only where an element{f' of {name}' if others and len(concerned) == 1 else ''} is {claim.text}"
+
+    def _needs_equal_elements(self, item: Input, others: Sequence[Input]) -> bool:
+        if needs_equal_indices(item, others, self._with):
+            return True
+        for beside in ([], [*map(_of_different_numbers, self._pushed.values())]):
+            if not needs_equal_elements(item.array, lambda data: self._with([item.with_data(data), *beside])):  # noqa: B023 - it is called here only
+                return False
+        return True
 
     def _cotangents(self, *, special_only: bool) -> Iterator[str]:
         for name, item in self._pushed.items():
@@ -276,6 +297,10 @@ class _Features:
 
 def _broadcast(item: Input, shape: tuple[int, ...]) -> Input:
     return item.with_data(np.ascontiguousarray(np.broadcast_to(item.array.data, shape)))
+
+
+def _negated(item: Input) -> Input:
+    return item.with_data(-item.array.data) if item.array.data.dtype.kind == "f" else item
 
 
 def _of_different_numbers(item: Input) -> Input:

@@ -174,6 +174,8 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
         for factor in [] if bound is None else [one * bound / greatest for one in factors]:
             if np.isfinite(data * factor).all() and _stays_in_range(data, factor):
                 yield from _scaled(data, factor)
+                if data.size > 1 and data.dtype.kind != "f":  # of several integers, the sum may go beyond the range
+                    yield np.full_like(data, int(greatest * factor))
     wide = data if data.dtype.kind == "f" else data.astype(np.int64)  # an unsigned dtype does not hold -1
     for shift in _SHIFTS:
         if len(holdable([float(data.min()) + shift, float(data.max()) + shift], data.dtype)) == 2:

@@ -19,6 +19,8 @@ _WHOLE = (1, 2, 5)
 _LONG = (2049, 2**24 + 1)
 #: What is added to whole numbers, or taken away from them.
 _PARTS = (0.5, 0.25, -0.375)
+#: How many times their number great whole numbers are at least: different ones of about their magnitude are tried.
+_FAR = 10
 #: The claims about numbers that are not finite.
 _NEITHER_FINITE = "NaN or infinite"
 _NOT_FINITE = frozenset(("NaN", "infinite", "+infinity", "-infinity", _NEITHER_FINITE))
@@ -52,8 +54,11 @@ def needs_equal_elements(array: Array, run: OnNumbers) -> bool:
     rising = 1 + np.arange(count)
     mixed = np.argsort(np.cos(rising * 2.3)) + 1
     step = 1 if data.dtype.kind in "iu" else 0.75
-    orders = (rising, -rising + count + 1, mixed)
-    return ending_of([(order * step).reshape(data.shape).astype(data.dtype) for order in orders], run) == "passes"
+    orders = [order * step for order in (rising, -rising + count + 1, mixed)]
+    greatest = float(data.reshape(-1)[np.argmax(np.abs(data))])
+    if data.dtype.kind in "iu" and abs(greatest) > _FAR * count:
+        orders += [greatest - math.copysign(1, greatest) * order for order in (rising, mixed)]
+    return ending_of([order.reshape(data.shape).astype(data.dtype) for order in orders], run) == "passes"
 
 
 def _claim(text: str, without: Sequence[Numbers], run: OnNumbers) -> NumberClaim | None:
@@ -98,10 +103,16 @@ def _extreme(data: Numbers, run: OnNumbers) -> NumberClaim | None:
         there = data == edge
         # An operator that is wrong at an end of the range may be so far from it, too.
         far = [edge - edge // more for more in (abs(edge), 4, 2) if edge]
-        found = _claim(text, _without(data, there, (*_WHOLE, -1, -3, *far)), run) if there.any() else None
+        without = [*_without(data, there, (*_WHOLE, -1, -3, *far)), *_of_equal(data, far)]
+        found = _claim(text, without, run) if there.any() else None
         if found:
             return found
     return None
+
+
+def _of_equal(data: Numbers, numbers: Sequence[float]) -> list[Numbers]:
+    """Return arrays with one of `numbers` everywhere: of several elements, the sum may go beyond the range."""
+    return [np.full_like(data, one) for one in numbers] if data.size > 1 else []
 
 
 def _ordinary(data: Numbers, run: OnNumbers) -> NumberClaim | None:

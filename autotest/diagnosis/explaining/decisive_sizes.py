@@ -87,6 +87,8 @@ class _Sizes:
         if len(failing) > 1:
             such = f"such as {failing[0]} and {failing[1]}"
             yield f"only with some {'numbers of elements' if elements else 'sizes of a dimension'}, {such}"
+        elif size > 1 and "neither" in near.values():
+            return  # the sides differ with another size in another way, or the reference refuses it
         elif elements and self._trial.has_elements(size):
             yield f"only with {several(size, 'element')}"
         elif not elements and self._trial.has_dimension(size):

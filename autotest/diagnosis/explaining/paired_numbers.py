@@ -18,6 +18,8 @@ OnInputs: TypeAlias = Callable[[Iterable[Input]], ProgramOutcome]
 
 #: Numbers that other inputs are filled with, and one that is added to them.
 _FILLED, _ADDED = (-3.0, 3.0, 2.5), 5.0
+#: What the numbers of other inputs are multiplied by: a failure may need the product, or the distance, of both.
+_FACTORS = (0.5, 2.0, 10.0)
 #: What no number of `_rising` is. Equal numbers, which others may be filled with, hide what an operator compares.
 _OF_NO_RISING_NUMBER = frozenset(("zero", "negative", "zero or negative", "NaN", "infinite", "-0.0", "subnormal"))
 #: The largest number of contents that are tried with each of the others.
@@ -68,6 +70,8 @@ def needs_equal_inputs(one: Input, two: Input, run: OnInputs) -> bool:
     """Whether the failure needs equal numbers in both inputs, for any numbers."""
     if one.array.data.dtype.kind == "b" or two.array.data.dtype.kind == "b":
         return False
+    if not np.isin(one.array.data, two.array.data, kind="sort").any():
+        return False  # they only lie close to each other
     up = [item.with_data(item.array.data + 1) for item in (one, two)]
     return run(up) == "fails" and run(up[:1]) == run(up[1:]) == "passes"
 
@@ -101,7 +105,7 @@ def _fails(variants: Iterable[Sequence[Input]], run: OnInputs) -> bool:
 
 
 def _beside(item: Input, others: Sequence[Input]) -> Iterable[list[Input]]:
-    """Yield other contents of `others`: ordinary numbers, greater ones, and those of `item`."""
+    """Yield other contents of `others`: ordinary numbers, greater ones, multiples, and those of `item`."""
     varied = [other for other in others if other.array.data.dtype.kind in "fiu" and other.array.data.size]
     if not varied:
         return
@@ -114,8 +118,21 @@ def _beside(item: Input, others: Sequence[Input]) -> Iterable[list[Input]]:
     if floating:  # what is the greatest number of some is then the least one, and what is first is last
         yield [other.with_data(-other.array.data) for other in floating]
         yield [other.with_data(np.ascontiguousarray(np.flip(other.array.data))) for other in floating]
+    yield from filter(None, (_scaled(varied, factor) for factor in _FACTORS))
     if all(_can_hold(other.array.data.dtype, float(other.array.data.max()) + _ADDED) for other in varied):
         yield [other.with_data(other.array.data + np.asarray(_ADDED, other.array.data.dtype)) for other in varied]
+
+
+def _scaled(items: Sequence[Input], factor: float) -> list[Input]:
+    """Return `items` with their numbers multiplied by `factor`; nothing if a dtype cannot hold one of these."""
+    found = []
+    for item in items:
+        data = item.array.data * factor
+        data = data if item.array.data.dtype.kind == "f" else np.trunc(data)
+        if not all(_can_hold(item.array.data.dtype, float(edge)) for edge in (data.min(), data.max())):
+            return []
+        found.append(item.with_data(data.astype(item.array.data.dtype)))
+    return found
 
 
 def _can_hold(dtype: np.dtype[Any], value: float) -> bool:

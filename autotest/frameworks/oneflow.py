@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -77,10 +78,17 @@ class OneFlowFramework(Namespace):
             return _distribution(repr(value))
         return neutral
 
-    def modes(self) -> Any:
-        return super().modes(), self.root.is_grad_enabled()
+    @functools.cached_property
+    def _read_modes(self) -> tuple[Callable[[], Any], Callable[[], bool]]:
+        return self.root.get_default_dtype, self.root.is_grad_enabled  # cached: each trial reads the modes twice
 
-    def restore(self, modes: Any) -> None:
+    def modes(self) -> tuple[str, bool]:
+        default_dtype, records_gradients = self._read_modes
+        return self.dtype_name(default_dtype()), records_gradients()
+
+    def restore(self, modes: tuple[str, bool]) -> None:
+        if modes == self.modes():
+            return
         dtype, gradients = modes
         super().restore(dtype)
         if gradients != self.root.is_grad_enabled():

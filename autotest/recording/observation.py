@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from autotest.base.errors import AdapterWrong
-from autotest.base.settings import EXACT, Settings
+from autotest.base.settings import EXACT, Settings, Tolerance
 from autotest.comparison import Comparison, Mismatch, compare_values, surely_agree
 from autotest.comparison.rejection import ABSENT as NO_NAME
 from autotest.comparison.rejection import Rejection
@@ -89,6 +89,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
     except Exception as error:  # noqa: BLE001 - as before
         return _unreadable(trials, settings, error)
     found, start = [], 0
+    tolerances = settings.tolerance, settings.gradient_tolerance
     for trial in trials:
         end = start + len(trial.pairings)
         trial.expected = expected[start:end]
@@ -96,7 +97,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
         if failed is not None:
             found.append(failed_there(trial.record, *failed))
         else:
-            found.append(_compare(trial, expected[start:end], actual[start:end], settings))
+            found.append(_compare(trial, expected[start:end], actual[start:end], settings, tolerances))
         start = end
     return found
 
@@ -144,9 +145,16 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
     return Mismatch("results", slot, "exception", "forward", "candidate", message, what=what)
 
 
-def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
+def _compare(
+    trial: Observed,
+    expected: Sequence[Any],
+    actual: Sequence[Any],
+    settings: Settings,
+    tolerances: tuple[Tolerance, Tolerance],
+) -> list[Mismatch]:
+    """Return the mismatches of `trial`; `tolerances` are those of results and of gradients."""
     record, pairings, check_values = trial.record, trial.pairings, settings.check_values
-    of_values, of_gradients = settings.tolerance, settings.gradient_tolerance
+    of_values, of_gradients = tolerances
     exact = frozenset() if of_values.given else exact_conversions(record.calls)
     suspicious = [
         index

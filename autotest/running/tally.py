@@ -45,7 +45,7 @@ class Tally:
     @property
     def counted(self) -> int:
         """Number of trials that count towards those a test needs: also those that need what the candidate lacks."""
-        return self.accepted + self.absent.total()
+        return self.accepted + (self.absent.total() if self.rejections else 0)
 
     @property
     def lacking(self) -> str:

@@ -251,5 +251,12 @@ def trial_seed(base: int, test: str, index: int) -> int:
     The upper bits are `index`; `generators` uses them to choose the features of the trial. The folders in the id of a
     test have no influence, because they depend on which other tests were collected, see `labels`.
     """
-    digest = hashlib.blake2b(f"{base}\0{without_folders(test)}\0{index}".encode(), digest_size=TRIAL_BITS // 8).digest()
-    return index << TRIAL_BITS | int.from_bytes(digest, "big")
+    hashed = _hashed(base, test).copy()
+    hashed.update(b"%d" % index)
+    return index << TRIAL_BITS | int.from_bytes(hashed.digest(), "big")
+
+
+@functools.lru_cache(maxsize=64)  # the trials of a test follow each other
+def _hashed(base: int, test: str) -> hashlib.blake2b:
+    """Return the hash of what all trials of a test have in common; the seed of each continues a copy of it."""
+    return hashlib.blake2b(f"{base}\0{without_folders(test)}\0".encode(), digest_size=TRIAL_BITS // 8)

@@ -76,7 +76,7 @@ def _give_drawn(record: Recorder, slot: int, names: Collection[str], random_stat
     if not state:
         return
     try:
-        of_candidate(slot, lambda: candidate.load_state(record.actual[slot], state))
+        of_candidate(slot, candidate.load_state, record.actual[slot], state)
     except Unreadable as failed:
         record.mismatches.append(unreadable(record, failed))
         record.end()

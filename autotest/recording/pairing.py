@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
@@ -204,7 +203,7 @@ class _Pairs:
         """
         candidate = self.candidate
         are_tensors = isinstance(one, candidate.tensor_types) and isinstance(other, candidate.tensor_types)
-        return are_tensors and of_candidate(slot, lambda: candidate.same(one, other))
+        return are_tensors and of_candidate(slot, candidate.same, one, other)
 
     def _pair(self, slot: int, suffix: str, expected: Any, actual: Any, defined: bool) -> None:
         self.found.append(Pairing(slot, suffix, "forward", expected, actual, defined))
@@ -212,20 +211,20 @@ class _Pairs:
     def _plain(self, call: Call, expected: Any, actual: Any) -> None:
         if call.target == "type":
             # The names contain the name of the framework: "torch.FloatTensor".
-            actual = of_candidate(call.slot, lambda: self.candidate.known(actual))
+            actual = of_candidate(call.slot, self.candidate.known, actual)
             expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))
         self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
 
     def _gradient_of(self, slot: int, expected: Any, actual: Any) -> None:
         """Pair the gradients of a tensor if either side has one."""
-        if self.partners.get(id(expected), actual) is not actual:
+        if self.partners[id(expected)] is not actual:
             return  # a leaf that a call returned on the reference, where the candidate has a copy: paired at the leaf
         if self.reference.holds_gradient(expected):
             gradient = self.reference.gradient(expected)
         elif (
             id(actual) in self.graded
             or not isinstance(actual, self.candidate.tensor_types)
-            or not of_candidate(slot, lambda: self.candidate.holds_gradient(actual))
+            or not of_candidate(slot, self.candidate.holds_gradient, actual)
         ):
             return
         else:
@@ -239,7 +238,7 @@ class _Pairs:
             (reference.parameters, candidate.parameters),
             (reference.buffers, candidate.buffers),
         ):
-            self._state(slot, own(expected), of_candidate(slot, functools.partial(other, actual)))
+            self._state(slot, own(expected), of_candidate(slot, other, actual))
 
     def _state(self, slot: int, expected: dict[str, Any], actual: dict[str, Any]) -> None:
         """Pair the parameters or the buffers of one module, by name."""
@@ -258,7 +257,7 @@ class _Pairs:
         """Pair the reference's gradient `expected` with the gradient of the candidate's tensor `actual`."""
         candidate = self.candidate
         is_tensor = isinstance(actual, candidate.tensor_types)
-        gradient = of_candidate(slot, lambda: candidate.gradient(actual)) if is_tensor else None
+        gradient = of_candidate(slot, candidate.gradient, actual) if is_tensor else None
         defined = slot not in self.gradients_undefined
         if expected is not None:
             self.gradients += 1

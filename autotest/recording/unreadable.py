@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from autotest.base.errors import AutotestError
 from autotest.comparison import Mismatch, Stage
@@ -29,10 +29,10 @@ class Unreadable(Exception):
         self.slot, self.error = slot, error
 
 
-def of_candidate(slot: int, read: Callable[[], T]) -> T:
-    """Return ``read()``, which looks at the candidate's value in `slot`; raise `Unreadable` if that raises."""
+def of_candidate(slot: int, read: Callable[..., T], *values: Any) -> T:
+    """Return ``read(*values)``, which looks at the candidate's value in `slot`; raise `Unreadable` if that raises."""
     try:
-        return read()
+        return read(*values)
     except _SAID:
         raise
     except Exception as error:

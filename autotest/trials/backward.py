@@ -9,7 +9,7 @@ import generators
 from autotest.base.errors import TrialEnd
 from autotest.frameworks import Framework
 from autotest.program import COTANGENT, Array, refs
-from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
+from autotest.program.semantics import is_backward, leave_gradients, pushes_gradients, reads_gradient
 from autotest.recording.dual import Value
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.reached_inputs import reached_inputs
@@ -66,7 +66,7 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
         cotangents = [_cotangent(recorder, value) for value in outputs]
         if not outputs:
             return
-    pushed_by_body = any(is_backward(call) for call in recorder.calls)
+    pushed_by_body = leave_gradients(recorder.calls) and any(is_backward(call) for call in recorder.calls)
     before = [(*held, _copy_of_gradient(*held)) for held in _holders(recorder)] if pushed_by_body else []
     try:
         if len(outputs) == 1:

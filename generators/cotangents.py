@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from generators.contents import Spec, array_from
+from generators.contents import Spec, uniform
 from generators.dtypes import Array, numpy_dtype
+from generators.entropy import Bits
 from generators.layouts import LEAST_RANK, Steps, base_of
 from generators.levels import BLOCK
 from generators.shapes import Shape
@@ -64,7 +65,7 @@ def drawn_cotangent(shape: Shape, dtype: str, *, plain: bool = False) -> Cotange
     if not kind.reach:
         return Cotangent(np.ones(base, numpy_dtype(dtype)), dtype, steps)
     # The base is drawn, not the view, because laying out an array takes as long as drawing it.
-    values = array_from(Spec(base, dtype, -kind.reach, kind.reach), seed)
+    values = uniform(Bits(seed), Spec(base, dtype, -kind.reach, kind.reach))
     if kind.reach > 1 and values.size > 1:
         values[np.abs(values) < kind.reach / 8] = 0
     return Cotangent(values, dtype, steps)

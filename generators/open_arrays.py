@@ -117,8 +117,8 @@ def _layout(features: TrialFeatures, number: int, asked: ArrayArguments, filler:
     elif asked.layout == "expanded" and are_spread(asked.contents):  # generators drew both
         layout = "strided"
     else:
-        layout = asked.layout
-    return layout if layout == "contiguous" else fitting(filler.shape, check_layout(layout))
+        layout = check_layout(asked.layout)
+    return layout if layout == "contiguous" else fitting(filler.shape, layout)
 
 
 def drawn_large() -> bool:

@@ -44,14 +44,16 @@ def open_layout(features: TrialFeatures, number: int, shape: Shape, *, may_repea
         shape: the shape of the array.
         may_repeat: whether its numbers may repeat along a dimension, as those of an expanded array do.
     """
-    turn = features.turn("layout")
-    # Expanded, an array of one dimension has a single number. In one of three trials the first has several.
-    several = not number and len(shape) == 1 and turn == _SEVERAL_TURN
-    # A column that is expanded has a single number, too, and hides that an operator reads it for all rows.
-    several |= not number and len(shape) > 1 and sum(size > 1 for size in shape) == 1
-    level = features.level("layout", number)
-    if (level == "transposed" and len(shape) == 1) or (level == "expanded" and (several or not may_repeat)):
+    turn, level = features.turn("layout"), features.level("layout", number)
+    if level == "transposed" and len(shape) == 1:
         level = "strided"
+    elif level == "expanded":
+        # Expanded, an array of one dimension has a single number. In one of three trials the first has several.
+        several = not number and len(shape) == 1 and turn == _SEVERAL_TURN
+        # A column that is expanded has a single number, too, and hides that an operator reads it for all rows.
+        several |= not number and len(shape) > 1 and sum(size > 1 for size in shape) == 1
+        if several or not may_repeat:
+            level = "strided"
     if len(shape) >= _IMAGES and (features.row.level("layout"), turn, number) in _OF_IMAGES:
         return "channels_last"
     instead, least_rank = _INSTEAD.get((level, turn), (level, 0))

@@ -71,7 +71,7 @@ class OpenShapes:
         if known:
             return self._partner(key, len(self._partners[key][0]) if least else ndim, dims, number)
         rank, features = self._rank(ndim, dims, least), self._features
-        if rank <= len(dims) and all(size is not None for size in dims[:rank]):
+        if not open_axes((0,) * rank, dims):
             return tuple([drawn_size(size, features.source, axis) for axis, size in enumerate(dims[:rank])])
         # The trial's own level of sizes is for the first array that leaves sizes open.
         sizes, partner = features.level("sizes", number if self._partners else 0), features.level("partner", number)

@@ -144,7 +144,7 @@ class random(Generator):
                 high = self._bound("high", high.draw_in(source))
             if not low < high:
                 raise self._bad(low, high)
-        kind = self._kind_for(annotation, low, high)
+        kind = self._kind_for(annotation, low, high) if self._kind is None else self._kind
         if self._open and isinstance(kind, kinds.Scalar):
             # A number that is a size, or may be used as one, is not negative.
             size = annotation is None or annotation is kinds.SIZE or annotation is kinds.DIMENSION

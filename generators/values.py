@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from generators.truth_values import truth_values
 _GREATEST = sys.float_info.max
 #: Least number of rows for which the last row is masked, and of rows and columns for which the last column is, too.
 FEW_ROWS, FEW_COLUMNS = 2, 4
+#: The levels at which some numbers between bounds are the bounds themselves, or numbers next to zero.
+_OF_EDGES = frozenset(("zeros", "tiny", "huge"))
 #: Least number of rows for which a whole row is NaN, and for which another one is infinity.
 _ROWS_WITH_NAN, _ROWS_WITH_INFINITY = 3, 4
 
@@ -168,11 +171,18 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Arra
     if level == "ties":
         tied = tied_numbers(bits, values, dtype)
         return np.clip(tied, tied.dtype.type(least), tied.dtype.type(greatest))
-    edges = [least, greatest]
-    if low <= 0 < high and level in ("zeros", "tiny"):
+    return mixed(bits, values, _edges(level, dtype, low, high), numbers.turn) if level in _OF_EDGES else values
+
+
+@lru_cache(maxsize=1024)
+def _edges(level: str, dtype: str, low: float, high: float) -> Array:
+    """Return the numbers in [low, high) that arrays of `level` have more often than others, as a read-only array."""
+    edges: list[float] = [*float_range(dtype, low, high)]
+    if low <= 0 < high and level != "huge":
         edges = [one for one in among(level, dtype).tolist() if low <= one < high]
-    special = level in ("zeros", "tiny", "huge")
-    return mixed(bits, values, cast(np.array(edges), dtype), numbers.turn) if special else values
+    found = cast(np.array(edges), dtype)
+    found.setflags(write=False)
+    return found
 
 
 def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) -> tuple[float, float]:

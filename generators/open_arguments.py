@@ -60,7 +60,8 @@ def drawn_arguments(
             dims = dims[:-1]
         dims = [size if isinstance(size, Generator) else as_generator(size) for size in dims]
     asked = ArrayArguments(ndim, dims, shape, dtype, low, high, contents, layout)
-    if dims or not (shape is dtype is contents is layout is None):  # open arguments contradict nothing
+    are_few = not dims or (type(ndim) is int and len(dims) <= ndim)
+    if not (are_few and shape is dtype is contents is layout is None):  # open arguments contradict nothing
         check_consistent(asked)
     if plain:
         return asked
@@ -111,8 +112,6 @@ def check_consistent(asked: ArrayArguments) -> None:
             if rank
             else "expected no dimensions, because a tensor of rank 0 has none",
         )
-    if dtype is contents is layout is None:
-        return
     plain = dtype is not None and not isinstance(dtype, Generator)
     if plain and dtype_name(dtype) == "bool" and not (low is None and high is None):
         raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, because booleans have none")

@@ -86,7 +86,7 @@ def _dtype(features: TrialFeatures, number: int, asked: ArrayArguments) -> str:
     """Return the dtype of array `number` of the trial: the one that the test says, or else the one of the plan."""
     if asked.dtype is not None:
         return dtype_name(asked.dtype)
-    if are_indices(asked.contents):
+    if asked.contents is not None and are_indices(asked.contents):
         return "int64"
     return _floating(features.level("dtype", number), asked.low, asked.high, asked.contents)
 

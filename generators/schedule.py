@@ -58,8 +58,9 @@ class Schedule:
         #: Whether any trial was accepted so far.
         self.has_accepted = False
         after = THOROUGH - BLOCK if thorough else 0
-        self._coming: Iterator[int] = (
-            index if index < BLOCK else after + index for index in range(first, first + attempts)
+        end = first + attempts
+        self._coming: Iterator[int] = itertools.chain(
+            range(first, min(end, BLOCK)), range(after + max(first, BLOCK), after + end)
         )
         #: The pending trials that are compared with each other after the first refusal, in their order.
         self._window: dict[int, None] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,7 @@ from autotest.program import Array, Operand, Root
 from autotest.program.dtypes import is_differentiable
 from generators import DTYPES
 
+_numel = operator.methodcaller("numel")
 #: The dtypes of tensors that may require grad.
 DIFFERENTIABLE = frozenset(filter(is_differentiable, DTYPES))
 #: The dtypes that every framework has, under whatever names.
@@ -140,7 +142,7 @@ class Namespace(Framework):
         return lacking_special_method(target, kinds, reflected=not isinstance(operands[0], self.tensor_types))
 
     def numel(self, tensors: Iterable[Any]) -> int:
-        return sum([tensor.numel() for tensor in tensors])
+        return sum(map(_numel, tensors))
 
     def from_numpy(self, data: np.ndarray[Any, Any]) -> Any:
         """Return a CPU tensor with a copy of `data`, of the dtype of the same name."""
@@ -196,8 +198,9 @@ class Namespace(Framework):
         tensor.retain_grad()
 
     def can_backpropagate(self, tensor: Any) -> bool:
-        known = self._dtype_names.get(tensor.dtype) in DIFFERENTIABLE
-        return tensor.requires_grad and known and _is_leaf(tensor) is not None
+        if not tensor.requires_grad or self._dtype_names.get(tensor.dtype) not in DIFFERENTIABLE:
+            return False
+        return _is_leaf(tensor) is not None
 
     def node(self, tensor: Any) -> Any:
         return getattr(tensor, "grad_fn", None)

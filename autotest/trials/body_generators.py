@@ -67,17 +67,13 @@ class BodyGenerators:
         return self.run(number, trial)
 
     def _look(self) -> None:
-        self._are_drawn_from = _numbers() != self._next.pop()
+        numbers = random.getrandbits(32), np.random.get_bit_generator().random_raw()
+        self._are_drawn_from = numbers != self._next.pop()
 
 
 def _series(count: int) -> tuple[Iterable[int], Iterable[int]]:
-    """Return the next `count` numbers of each generator, as `_numbers` returns them one by one."""
+    """Return the next `count` numbers of each generator, which it gives one by one, too."""
     return map(random.getrandbits, [32] * count), np.random.get_bit_generator().random_raw(count).tolist()
-
-
-def _numbers() -> tuple[int, int]:
-    """Return the next number of each generator."""
-    return random.getrandbits(32), int(np.random.get_bit_generator().random_raw())
 
 
 __all__ = ["BodyGenerators", "seed"]

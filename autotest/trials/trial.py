@@ -128,7 +128,7 @@ def _run_with_gradients(run: _TrialRun, seeded: Callable[[int, Callable[[], Outc
     if not settings.auto_backward or settings.check_grad != "dual" or settings.grad_order != 1:
         run.all_require_grad = True
     try:
-        outcome = seeded(run.seed, lambda: _run_seeded(run))
+        outcome = seeded(run.seed, functools.partial(_run_seeded, run))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # pytest's own exceptions, as of `pytest.raises`, are no `Exception`
@@ -139,7 +139,7 @@ def _run_with_gradients(run: _TrialRun, seeded: Callable[[int, Callable[[], Outc
         if outcome.rejection is None or not run.leaves_out_gradients:
             return outcome
     run.all_require_grad = True
-    return seeded(run.seed, lambda: _run_seeded(run))
+    return seeded(run.seed, functools.partial(_run_seeded, run))
 
 
 def _run_seeded(run: _TrialRun) -> Outcome:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from generators import Schedule, Source, current, explored_array, nothing, oneof, random, random_bool, using
 from generators.annotations import describe
@@ -15,6 +16,20 @@ from generators.levels import BLOCK, LEVELS
 from generators.source import TRIAL_BITS
 
 Draw = Callable[[], Any]
+
+
+class Checked(Schedule):
+    """A schedule that checks the chances of pending trials that it remembers, and counts them."""
+
+    remembered = 0
+
+    def _next(self) -> int | None:
+        known = dict(self._likely)
+        for remembered in (self._blames, self._features, self._combinations):
+            remembered.clear()
+        assert known == {index: self._chances(index) for index in known}
+        self.remembered += len(known)
+        return super()._next()
 
 
 def accepted(draw: Draw, fits: Callable[[Any], bool], *, special_values: bool = True) -> tuple[list[Any], int]:
@@ -104,3 +119,22 @@ def test_in_place_of_refused_trials_come_new_pairs_of_arguments_of_which_the_fir
     together = {(*one, *two) for drawn in found for one, two in itertools.combinations(enumerate(drawn[2:]), 2)}
     assert len(together) >= 48  # of 54
     assert ran < 1.5 * BLOCK
+
+
+@pytest.mark.parametrize("every", [7, 20, 50])
+def test_the_chances_that_are_remembered_are_those_that_would_be_computed_anew(every: int) -> None:
+    """The body is refused for some numbers of groups, for shapes, and now and then for a reason of its own."""
+
+    def draw() -> tuple[int, int, Any, Any, Any]:
+        channels, out = random(1, 6).value(), random(1, 6).value()
+        groups = oneof(random(1, 4), oneof(1, 2), nothing(), oneof(random_bool().map(int) + 1, 4)).value()
+        return channels, out, groups, explored_array(2).data.shape, explored_array(2).data.shape
+
+    schedule, ran = Checked(150), 0
+    for index in schedule:
+        with using(Source(index << TRIAL_BITS | 7)) as source:
+            *numbers, one, other = draw()
+        ran += 1
+        fits = divides((numbers[0], numbers[1], numbers[2])) and one[:1] == other[:1] and ran % every
+        schedule.record(index, source.features, refused=not fits)
+    assert schedule.remembered > ran

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,8 @@ def synchronize_module(record: Recorder, slot: int, random_state: bytes) -> None
         record.mismatches.append(unlike)
         record.end()
     own = reference.state(expected)
-    fresh = [name for name, value in own.items() if id(value) not in record.synced]
-    record.synced.update(id(value) for value in own.values())
+    fresh = {name: value for name, value in own.items() if id(value) not in record.synced}
+    record.synced.update(map(id, own.values()))
     record.held.extend(own.values())
     if fresh:
         _give_drawn(record, slot, fresh, random_state)
@@ -57,12 +57,12 @@ def reset_parameters(record: Recorder, owner: tuple[Any, Any, Operand]) -> int:
     random_state = reference.random_state()
     slot = record.method("reset_parameters", owner)
     if isinstance(owner[0], reference.module_types) and type(owner[2]) is Ref:
-        _give_drawn(record, owner[2].slot, [*reference.state(owner[0])], random_state)
+        _give_drawn(record, owner[2].slot, reference.state(owner[0]), random_state)
     return slot
 
 
-def _give_drawn(record: Recorder, slot: int, names: Collection[str], random_state: bytes) -> None:
-    """Give the candidate's module in `slot` those of the parameters and buffers called `names` that were drawn.
+def _give_drawn(record: Recorder, slot: int, own: Mapping[str, Any], random_state: bytes) -> None:
+    """Give the candidate's module in `slot` those of the reference's parameters and buffers `own` that were drawn.
 
     `random_state` is the reference's before it set them; empty if all of them count as drawn.
     """
@@ -70,8 +70,7 @@ def _give_drawn(record: Recorder, slot: int, names: Collection[str], random_stat
     compared = bool(random_state) and candidate.initialises_modules
     if compared and reference.random_state() == random_state:
         return
-    own = reference.state(record.expected[slot])
-    values = zip(names, reference.values([own[name] for name in names]), strict=True)
+    values = zip(own, reference.values([*own.values()]), strict=True)
     state = {name: value.as_array() for name, value in values if not (compared and _is_constant(value.data))}
     if not state:
         return

@@ -130,14 +130,13 @@ def test_the_chances_that_are_remembered_are_those_that_would_be_computed_anew(e
         groups = oneof(random(1, 4), oneof(1, 2), nothing(), oneof(random_bool().map(int) + 1, 4)).value()
         return channels, out, groups, explored_array(2).data.shape, explored_array(2).data.shape
 
-    schedule, ran = Checked(150), 0
-    for index in schedule:
+    schedule = Checked(150)
+    for ran, index in enumerate(schedule):
         with using(Source(index << TRIAL_BITS | 7)) as source:
             source.special_values = False
             *numbers, one, other = draw()
             for _ in range(ran // 30):
                 (random(1, 3) | nothing()).value()
-        ran += 1
-        fits = divides((numbers[0], numbers[1], numbers[2])) and one[:1] == other[:1] and ran % every
+        fits = divides((numbers[0], numbers[1], numbers[2])) and one[:1] == other[:1] and (ran + 1) % every
         schedule.record(index, source.features, refused=not fits)
     assert schedule.remembered

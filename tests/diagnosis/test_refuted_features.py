@@ -106,6 +106,17 @@ def test_a_sum_that_is_great_needs_no_great_number_in_one_input(happens) -> None
     assert "of x1" not in told
 
 
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_a_great_result_of_many_numbers_needs_no_great_one_among_them(happens, name) -> None:
+    def wrong(original: Any) -> Any:
+        return lambda x: original(x) * (2 if original(x) > 1e3 else 1)
+
+    def of_many() -> Any:
+        return getattr(torch, name)(random_tensor(1, dim0=random(60, 90), low=20, high=30))
+
+    assert happens(name, wrong, of_many) == ""
+
+
 def test_a_difference_that_is_great_needs_no_great_number_in_one_input(happens) -> None:
     told = happens("sub", off_where(lambda x, y: (x - y).abs() > 1), two("sub"), special_values=False)
     assert "magnitude" not in told

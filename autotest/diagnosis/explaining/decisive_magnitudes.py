@@ -19,6 +19,8 @@ _SMALLER, _GREATER = (0.5, 0.1, 1e-2, 1e-4, 1e-8, 1e-16, 1e-24), (2.0, 10.0, 100
 #: and ten are all exact in a narrower dtype, if that number is.
 _BELOW = (0.93, 0.86, 0.77, 0.68, 0.61, 0.52, 0.43, 0.37, 0.31, 0.23)
 _ABOVE = (1.07, 1.19, 1.31, 1.47, 1.61, 1.83, 2.3, 3.1, 4.7)
+#: How many copies of smaller numbers are tried: a failure may need that the sum or the product of all is great.
+_COPIES = 8
 #: What is added to numbers: others like them, such as 0.5 and 2.5, may be far from their multiples.
 _SHIFTS = (1.0, 2.0, -1.0, -2.0)
 #: How far from a bound, which is known to two digits, a number is certainly on one side of it.
@@ -176,6 +178,11 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
                 yield from _scaled(data, factor)
                 if data.size > 1 and data.dtype.kind != "f":  # of several integers, the sum may go beyond the range
                     yield np.full_like(data, int(greatest * factor))
+    if found.least is not None:
+        copies = np.concatenate([np.atleast_1d(data)] * _COPIES)
+        yield from _scaled(copies, 2 / _COPIES * found.least / greatest)  # with a greater sum than the one that fails
+        if data.dtype.kind == "f":  # with the same product
+            yield np.copysign(np.abs(copies) ** (1 / _COPIES), copies).astype(data.dtype)
     wide = data if data.dtype.kind == "f" else data.astype(np.int64)  # an unsigned dtype does not hold -1
     for shift in _SHIFTS:
         if len(holdable([float(data.min()) + shift, float(data.max()) + shift], data.dtype)) == 2:

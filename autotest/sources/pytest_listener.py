@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,17 @@ class ItemListener:
         self.outcome = ItemOutcome()
         #: Why the file or a part of it was not collected.
         self.uncollected = ""
+        #: The file that is collected, and the folders in which it lies.
+        self._wanted: frozenset[Path] = frozenset()
+
+    def begin_collecting(self, file: Path) -> None:
+        """Prepare for the collection of `file`, an absolute path."""
+        self.uncollected, self._wanted = "", frozenset((file, *file.parents))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave out what lies beside the file: pytest looks at all entries of the folders on the way to it."""
+        return None if collection_path in self._wanted else True
 
     def begin(self) -> ItemOutcome:
         """Return a new outcome, which the hooks fill in while the next item runs."""

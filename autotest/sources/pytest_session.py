@@ -94,7 +94,7 @@ class PytestSession:
         """Return the items of a file in the folder of the session. Raises `UsageError` if it cannot be collected."""
         place = file.resolve()
         if place not in self._files:
-            self._plugin.uncollected = ""
+            self._plugin.begin_collecting(place)
             items: dict[str, list[Any]] = collections.defaultdict(list)
             try:
                 with _errors_told(file):

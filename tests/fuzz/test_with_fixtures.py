@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import inspect
+import os
 import tempfile
 import textwrap
 import time
@@ -65,6 +66,21 @@ def file(tmp_path):
     path = tmp_path / "test_suite.py"
     path.write_text(textwrap.dedent(SUITE))
     return path
+
+
+def test_nothing_beside_a_file_is_collected_with_it(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_TEST_LOG", "")
+    collecting = "import os\n\ndef pytest_collect_{}({}): os.environ['AUTOTEST_TEST_LOG'] += {} + ' '\n"
+    (tmp_path / "conftest.py").write_text(
+        collecting.format("file", "file_path", "file_path.name") + collecting.format("directory", "path", "path.name")
+    )
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "test_beside.py").write_text(file.read_text())
+    with sessions_kept():
+        assert collect([file]).tests
+        assert os.environ["AUTOTEST_TEST_LOG"].split() == ["test_suite.py"]
+        assert collect([tmp_path / "test_beside.py"]).tests
+        assert os.environ["AUTOTEST_TEST_LOG"].split() == ["test_suite.py", "test_beside.py"]
 
 
 def test_they_are_collected_as_those_without(file):

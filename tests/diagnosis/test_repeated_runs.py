@@ -98,25 +98,36 @@ class Reading(TorchFramework):
         return super().values(tensors)
 
 
-def test_a_write_into_a_weight_reads_each_buffer_of_its_network_once() -> None:
-    def initialised(depth: int) -> Callable[[], Any]:
-        def body() -> Any:
-            norm = network = dual.nn.BatchNorm1d(3)
-            for _ in range(depth):
-                network = dual.nn.Sequential(network)
-            for _ in range(10):
-                dual.nn.init.ones_(norm.weight)
-            return network(dual.ones(2, 3))
+def nested(layer: Any, depth: int) -> Any:
+    for _ in range(depth):
+        layer = dual.nn.Sequential(layer)
+    return layer
 
-        return body
 
+def written(depth: int) -> Any:
+    norm = dual.nn.BatchNorm1d(3)
+    network = nested(norm, depth)
+    for _ in range(10):
+        dual.nn.init.ones_(norm.weight)
+    return network(dual.ones(2, 3))
+
+
+def stepped(depth: int) -> Any:
+    network = nested(dual.nn.Linear(3, 3), depth)
+    optimizer = dual.optim.SGD(network.parameters(), lr=0.1)
+    network(dual.ones(2, 3)).sum().backward()
+    optimizer.step()
+    return network(dual.ones(2, 3))
+
+
+@pytest.mark.parametrize("body", [written, stepped])
+def test_what_changes_in_a_layer_is_read_once_however_deep_it_lies(body: Callable[[int], Any]) -> None:
     def read(depth: int) -> int:
-        program = run_trial(initialised(depth), 0, SETTINGS, pair_with(TorchFramework())).program
+        program = run_trial(lambda: body(depth), 0, SETTINGS, pair_with(TorchFramework())).program
         reading = Reading()
         assert first_divergent(program, Pair(reading, TorchFramework()), SETTINGS) is None
         return reading.read
 
-    # The network itself is called, which reads its buffers, instead of the layer.
     assert read(depth=8) == read(depth=1)
 
 

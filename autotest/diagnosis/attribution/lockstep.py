@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from autotest.base.settings import EXACT, Settings
@@ -249,11 +249,11 @@ class _Lockstep:
             self._overwrite_candidate(live, one, other)
         return complete
 
-    def _trained(self) -> Iterator[tuple[Any, Any]]:
-        for slot in self._modules:
-            yield from self._parts(slot, Framework.parameters)
-        for slot in self._leaves(len(self._values[0])):
-            yield self._values[0][slot], self._values[1][slot]
+    def _trained(self) -> Iterable[tuple[Any, Any]]:
+        """Return the pairs of tensors that an optimizer may step, each once: a network has those of its layers, too."""
+        leaves = ((self._values[0][slot], self._values[1][slot]) for slot in self._leaves(len(self._values[0])))
+        parameters = (pair for slot in self._modules for pair in self._parts(slot, Framework.parameters))
+        return {(id(own), id(other)): (own, other) for own, other in (*parameters, *leaves)}.values()
 
     def _leaves(self, end: int) -> Iterator[int]:
         """Yield the slots before `end` of tensors that an optimizer may step and that no module has.

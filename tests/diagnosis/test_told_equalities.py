@@ -171,3 +171,14 @@ def test_a_single_size_is_not_told_if_others_fail_in_another_way(happens) -> Non
 
     body = lambda: torch.chunk(random_tensor(shape=(4,)), 3)  # noqa: E731
     assert "dimension of 4" not in happens("chunk", evenly, body)
+
+
+def test_numbers_are_not_equal_if_any_between_fail_too(happens) -> None:
+    wrong = lambda search: lambda s, v: search(s[:1].expand_as(s).contiguous(), v)  # noqa: E731
+    body = lambda: torch.searchsorted(vector(contents="sorted"), vector())  # noqa: E731
+    assert "equal" not in happens("searchsorted", wrong, body)
+
+
+def test_an_infinite_argument_is_named(happens) -> None:
+    body = lambda: torch.norm(vector(), p=oneof(1.0, 2.0, float("inf")))  # noqa: E731
+    assert "only with p=inf" in happens("norm", called(lambda x, p=2.0: p == float("inf")), body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +22,8 @@ _NOT_ZERO: Final = (1, 2, -1)
 _RANDOM: Final = "dropout"
 #: What a fraction with which a failure is tried is multiplied by, once a smaller one and then greater ones.
 _MULTIPLES: Final = (0.5, 1.5, 2.0, 3.0)
+#: Numbers with which a failure that needs an infinity, as the order of a norm, is tried.
+_NOT_INFINITE: Final = (1.0, 2.0, 3.0, 10.0)
 #: Numbers of elements of other inputs with which a failure that needs an argument is tried: beyond a block, too.
 _ELEMENTS: Final = 11
 
@@ -112,7 +115,13 @@ def _needs_its_number(
     value = argument.value
     if type(value) not in (int, float) or not value:
         return False
-    others = (value - 1, value + 1, value + 2, 2 * value) if type(value) is int else [value * one for one in _MULTIPLES]
+    others: Sequence[float]
+    if math.isinf(value):
+        others = _NOT_INFINITE
+    elif type(value) is int:
+        others = (value - 1, value + 1, value + 2, 2 * value)
+    else:
+        others = [value * one for one in _MULTIPLES]
     smaller, *greater = [ends([argument.given(program, other)]) for other in others]
     return smaller == "passes" and "fails" not in greater and greater.count("passes") > 1
 

@@ -18,10 +18,16 @@ OnInputs: TypeAlias = Callable[[Iterable[Input]], ProgramOutcome]
 
 #: Numbers that other inputs are filled with, and one that is added to them.
 _FILLED, _ADDED = (-3.0, 3.0, 2.5), 5.0
+#: What is added to one of two inputs, so that no number is equal to one of the other any more.
+_SHIFTS = (0.25, -0.375)
 #: What the numbers of other inputs are multiplied by: a failure may need the product, or the distance, of both.
 _FACTORS = (0.5, 2.0, 10.0)
 #: What no number of `_rising` is. Equal numbers, which others may be filled with, hide what an operator compares.
 _OF_NO_RISING_NUMBER = frozenset(("zero", "negative", "zero or negative", "NaN", "infinite", "-0.0", "subnormal"))
+#: The beginnings of claims that a number is great, which smaller numbers in all inputs are not.
+_GREAT = ("above", "greater")
+#: The beginning of claims that a number is small, and what is added to numbers that then are not.
+_SMALL, _AWAY = "closer", (1, 2, 5)
 #: The largest number of contents that are tried with each of the others.
 _MOST = 5
 #: Pairs of numbers in rising order.
@@ -52,6 +58,11 @@ def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInput
             for data in without
             for down in (False, True)
         ]
+    if claim.text.startswith(_GREAT):
+        everywhere += [[item.with_data(data), *_scaled(others, _FACTORS[0])] for data in without]
+    if claim.text.startswith(_SMALL):
+        moved = [[other.with_data(other.array.data + shift) for other in others] for shift in _AWAY]
+        everywhere += [[item.with_data(data), *more] for data in without for more in moved]
     return None if _fails(everywhere, run) else [item, *others]
 
 
@@ -73,7 +84,10 @@ def needs_equal_inputs(one: Input, two: Input, run: OnInputs) -> bool:
     if not np.isin(one.array.data, two.array.data, kind="sort").any():
         return False  # they only lie close to each other
     up = [item.with_data(item.array.data + 1) for item in (one, two)]
-    return run(up) == "fails" and run(up[:1]) == run(up[1:]) == "passes"
+    if run(up) != "fails" or not run(up[:1]) == run(up[1:]) == "passes":
+        return False
+    floating = [item for item in (one, two) if item.array.data.dtype.kind == "f"]
+    return not _fails([[item.with_data(item.array.data + shift)] for item in floating for shift in _SHIFTS], run)
 
 
 def order_needed(one: Input, two: Input, run: OnInputs) -> str:

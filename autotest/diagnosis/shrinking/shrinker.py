@@ -27,6 +27,7 @@ from autotest.frameworks import Pair
 from autotest.program import Call, Program, call_reduction, content_reduction, reduction, shape_reduction
 from autotest.program.randomness import drops_in_a_defined_result
 from autotest.program.semantics import pushes_gradients
+from autotest.program.sorted_operands import searches_unsorted
 from autotest.replaying.agreement import Agreement, agree, results
 from autotest.replaying.operands import values_at
 
@@ -231,7 +232,7 @@ class Shrinker:
         return not _any_empty(self.values_of(agreement.program)) or _any_empty(self.values())
 
     def _runnable(self, program: Program) -> Program | None:
-        if drops_in_a_defined_result(program):
+        if drops_in_a_defined_result(program) or (searches_unsorted(program) and not self._starts_unsorted):
             return None
         fitting = with_fitting_cotangents(program, self._pair.reference)
         return fitting if fitting is not None and self._judging.survives(fitting) else None
@@ -299,6 +300,10 @@ class Shrinker:
     @functools.cached_property
     def _starts_empty(self) -> bool:
         return _any_empty(self.values_of(self.result.history[0].program))
+
+    @functools.cached_property
+    def _starts_unsorted(self) -> bool:
+        return searches_unsorted(self.result.history[0].program)
 
     def _wide_holds(self, agreement: Agreement) -> bool:
         return not self._failure.wide or differs_widely(agreement, self._pair, self._settings)

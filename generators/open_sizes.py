@@ -81,7 +81,7 @@ def made_equal(sizes: list[Any], free: Sequence[int], trial: int) -> None:
     if trial not in _EQUAL_SIZES:
         return
     given = [size for axis, size in enumerate(sizes) if axis not in free]
-    size = given[-1] if given else sizes[free[0]]
+    size = given[-1] if given else max(sizes)
     if 1 < size <= VECTOR:
         for axis in free:
             sizes[axis] = size

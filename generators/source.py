@@ -150,7 +150,9 @@ class Source:
         if position < self._scripted:
             value = int(self._script(position, "integer", low, high))
         else:
-            value = low + (self._word(position) * (high - low) >> 64)
+            words = self._words
+            word = words[position] if position < len(words) else self._word(position)
+            value = low + (word * (high - low) >> 64)
         choices.append(_made(Choice, ("integer", value, low, high)))
         return value
 
@@ -230,8 +232,11 @@ class Source:
         """Return 64 random bits: the seed of an object that is drawn as one choice, such as an array."""
         choices = self.choices
         position = len(choices)
-        scripted = position < self._scripted
-        value = int(self._script(position, "bits", 0, 1 << 64)) if scripted else self._word(position)
+        if position < self._scripted:
+            value = int(self._script(position, "bits", 0, 1 << 64))
+        else:
+            words = self._words
+            value = words[position] if position < len(words) else self._word(position)
         choices.append(_made(Choice, ("bits", value, 0, 1 << 64)))
         return value
 
@@ -255,6 +260,7 @@ class Source:
         return before
 
     def _word(self, position: int) -> int:
+        """Return the random word at `position`. The most frequent choices call it only for one not generated yet."""
         words = self._words
         # The loop runs several times if many forced or planned choices, which use no words, came before.
         while position >= len(words):

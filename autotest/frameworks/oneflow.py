@@ -82,15 +82,15 @@ class OneFlowFramework(Namespace):
     def _read_modes(self) -> tuple[Callable[[], Any], Callable[[], bool]]:
         return self.root.get_default_dtype, self.root.is_grad_enabled  # cached: each trial reads the modes twice
 
-    def modes(self) -> tuple[str, bool]:
+    def modes(self) -> tuple[Any, bool]:
         default_dtype, records_gradients = self._read_modes
-        return self.dtype_name(default_dtype()), records_gradients()
+        return default_dtype(), records_gradients()
 
-    def restore(self, modes: tuple[str, bool]) -> None:
+    def restore(self, modes: tuple[Any, bool]) -> None:
         if modes == self.modes():
             return
         dtype, gradients = modes
-        super().restore(dtype)
+        self.root.set_default_dtype(dtype)
         if gradients != self.root.is_grad_enabled():
             # A guard sets its mode when it is made, and the mode that it found when it is destroyed: OneFlow 0.9.0 is
             # left without gradients for good if a body enters one no_grad twice. The inner guard finds what is wanted.

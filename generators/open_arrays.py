@@ -49,7 +49,8 @@ def explored_array(
         BadBounds: if there is no value between `low` and `high`. The message has the line of the caller.
     """
     source = current()
-    if type(contents) is type(layout) is str and contents == "uniform" and layout == "contiguous" and shape is None:
+    are_said = type(contents) is type(layout) is str and dtype is not None and shape is None
+    if are_said and contents == "uniform" and layout == "contiguous":
         fixed = fixed_array(source, ndim, dims, dtype, low, high)
         if fixed is not None:
             if low is None:  # the numbers of later arrays are related to those of this one, too

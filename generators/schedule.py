@@ -97,8 +97,9 @@ class Schedule:
 
     def __iter__(self) -> Iterator[int]:
         while (index := self._next()) is not None:
-            self._window.pop(index, None)
-            self._likely.pop(index, None)
+            if index in self._window:
+                for remembered in (self._window, self._likely, self._features, self._combinations):
+                    remembered.pop(index, None)
             yield index
 
     def give_back(self, indices: Iterable[int]) -> None:

@@ -77,7 +77,7 @@ class TorchFramework(Namespace):
             TensorValue(
                 self.to_numpy(tensor),
                 names.get(tensor.dtype) or self.dtype_name(tensor.dtype),
-                "cpu" if tensor.is_cpu else self.device_type(tensor),
+                self.device_type(tensor),
                 tensor.requires_grad,
                 "strided" if tensor.layout is strided else str(tensor.layout).removeprefix("torch."),
             )

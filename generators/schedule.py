@@ -192,7 +192,7 @@ class Schedule:
         together = self._together_in(index)
         known = together & self._accepted_together
         #: Alternatives that were accepted together with another one of this trial, and may be so again.
-        fitting = {feature for features in known for feature in features}
+        fitting: set[_Feature] = set().union(*known)
         for feature in self._features_of(index):
             of_plan = feature[0] in PLACES
             accepted, refused = self._accepted.get(feature, 0), self._blame(feature)

@@ -93,7 +93,7 @@ def test_the_unittest_snippet_runs_under_unittest_too(tmp_path: Path) -> None:
 
 def test_the_set_up_commands_are_the_two_that_were_promised() -> None:
     assert "pip install uv && uv run autotest fuzz tests/alignment --time 60s" in commands()
-    assert "pip install uv && uv run pytest -n 3" in commands()
+    assert "pip install uv && uv run pytest -n 4" in commands()
 
 
 def test_ci_runs_the_tests_as_it_says() -> None:

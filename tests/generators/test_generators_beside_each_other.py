@@ -6,22 +6,14 @@ from typing import Any
 
 import pytest
 
-from generators import Source, explored_array, random, using
-from generators.source import TRIAL_BITS
-
-
-def pairs(draw: Any, test: int) -> list[tuple[Any, Any]]:
-    drawn = []
-    for index in range(20):
-        with using(Source(index << TRIAL_BITS | test)):
-            drawn.append(draw())
-    return drawn
+from generators import explored_array, random
+from tests.support.drawing import trials
 
 
 @pytest.mark.parametrize("test", range(3))
 def test_a_column_as_either_operand_meets_rows_of_a_block_or_more(test: int) -> None:
     shapes = [
-        (one.data.shape, two.data.shape) for one, two in pairs(lambda: (explored_array(2), explored_array(2)), test)
+        (one.data.shape, two.data.shape) for one, two in trials(lambda: (explored_array(2), explored_array(2)), test)
     ]
     assert any(one[1] == 1 and one[0] > 1 and two[1] > 8 for one, two in shapes)
     assert any(two[1] == 1 and two[0] == one[0] > 1 and one[1] >= 8 for one, two in shapes)
@@ -30,14 +22,12 @@ def test_a_column_as_either_operand_meets_rows_of_a_block_or_more(test: int) -> 
 @pytest.mark.parametrize("test", range(3))
 @pytest.mark.parametrize("dims", [(None, 4), (4, None), (None, None)])
 def test_a_matrix_is_square_once_contiguous_and_once_transposed(dims: Any, test: int) -> None:
-    drawn = [one for one, _ in pairs(lambda: (explored_array(2, dims), None), test)]
+    drawn = trials(lambda: explored_array(2, dims), test)
     square = {one.layout for one in drawn if one.data.shape[0] == one.data.shape[1] > 1}
     assert {"contiguous", "transposed"} <= square
 
 
 @pytest.mark.parametrize("test", range(3))
 def test_the_matrices_of_a_batch_are_square_whatever_its_size_is(test: int) -> None:
-    def draw() -> tuple[Any, Any]:
-        return explored_array(3, (random(5, 7), random(2, 5), None)), None
-
-    assert any(one.data.shape[1] == one.data.shape[2] and one.layout == "transposed" for one, _ in pairs(draw, test))
+    drawn = trials(lambda: explored_array(3, (random(5, 7), random(2, 5), None)), test)
+    assert any(one.data.shape[1] == one.data.shape[2] and one.layout == "transposed" for one in drawn)

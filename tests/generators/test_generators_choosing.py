@@ -14,15 +14,7 @@ from generators.combinators import NOTHING
 from generators.levels import BLOCK, NAMES
 from generators.plan import row
 from generators.source import TRIAL_BITS
-
-
-def trials(draw: Callable[[], Any], start: int = 0, test: int = 7) -> list[Any]:
-    """Return the results of `draw` in twenty trials of a test, from trial `start` on."""
-    drawn = []
-    for index in range(start, start + BLOCK):
-        with using(Source(index << TRIAL_BITS | test)):
-            drawn.append(draw())
-    return drawn
+from tests.support.drawing import trials
 
 
 @pytest.mark.parametrize("test", range(3))
@@ -118,13 +110,13 @@ def test_contents_out_of_several_are_each_drawn_in_every_layout() -> None:
         layout = explored_array(2, contents=contents).layout
         return contents.value(), layout
 
-    assert len({*trials(drawn), *trials(drawn, BLOCK)}) == 12
+    assert len({*trials(drawn), *trials(drawn, start=BLOCK)}) == 12
 
 
 def test_chances_that_a_test_gives_are_kept() -> None:
-    assert Counter(trials(lambda: oneof(0, 1, possibility=0.75).value(), BLOCK)) == {0: 15, 1: 5}
-    assert Counter(trials(lambda: oneof(0, 1, 2, possibility=[0.0, 0.5, 0.5]).value(), BLOCK)) == {1: 10, 2: 10}
-    rare = [trials(lambda: oneof(0, 1, possibility=0.99).value(), block * BLOCK) for block in range(20)]
+    assert Counter(trials(lambda: oneof(0, 1, possibility=0.75).value(), start=BLOCK)) == {0: 15, 1: 5}
+    assert Counter(trials(lambda: oneof(0, 1, 2, possibility=[0.0, 0.5, 0.5]).value(), start=BLOCK)) == {1: 10, 2: 10}
+    rare = [trials(lambda: oneof(0, 1, possibility=0.99).value(), start=block * BLOCK) for block in range(20)]
     assert 0 < sum(map(sum, rare)) < 20
 
 

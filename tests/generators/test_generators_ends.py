@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,9 @@ from generators import Schedule, Source, explored_array, oneof, random, random_b
 from generators.levels import BLOCK
 from generators.plan import has_ordinary_numbers, row
 from generators.source import TRIAL_BITS
+from tests.support.drawing import trials
 
 TESTS = range(3)
-
-
-def trials(draw: Callable[[], Any], test: int = 7) -> list[Any]:
-    """Return the results of `draw` in the twenty trials of a test."""
-    drawn = []
-    for index in range(BLOCK):
-        with using(Source(index << TRIAL_BITS | test)):
-            drawn.append(draw())
-    return drawn
 
 
 @pytest.mark.parametrize("test", TESTS)

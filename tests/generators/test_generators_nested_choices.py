@@ -9,18 +9,9 @@ from typing import Any, Literal
 
 import pytest
 
-from generators import Source, nothing, oneof, random, random_bool, using
+from generators import nothing, oneof, random, random_bool
 from generators.combinators import NOTHING
-from generators.levels import BLOCK
-from generators.source import TRIAL_BITS
-
-
-def trials(draw: Callable[[], Any], test: int = 7) -> list[Any]:
-    drawn = []
-    for index in range(BLOCK):
-        with using(Source(index << TRIAL_BITS | test)):
-            drawn.append(draw())
-    return drawn
+from tests.support.drawing import trials
 
 
 def flag() -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,16 @@ from generators import (
     LAYOUTS,
     Drawn,
     GeneratorError,
-    Source,
     constant,
     explored_array,
     explored_shapes,
     oneof,
     random,
-    using,
 )
 from generators.plan import has_ordinary_numbers, row, values_in
-from generators.source import TRIAL_BITS
+from tests.support.drawing import trials
 
 TRIALS = 20
-
-
-def trials(draw: Callable[[], Any], test: int = 7, count: int = TRIALS) -> list[Any]:
-    """Return the results of `draw` in each trial of a test."""
-    drawn = []
-    for index in range(count):
-        with using(Source(index << TRIAL_BITS | test)):
-            drawn.append(draw())
-    return drawn
 
 
 def numbers(drawn: list[Drawn]) -> np.ndarray[Any, Any]:
@@ -382,7 +370,7 @@ def test_two_arrays_of_one_shape_have_rows_of_whole_blocks_in_some_trial() -> No
 def test_instead_of_refused_unlike_shapes_a_column_or_a_bias_comes_first(
     test: int, ndim: int, of_the_first: list[int]
 ) -> None:
-    later = trials(lambda: (explored_array(ndim), explored_array(ndim)), test, 2 * TRIALS)[TRIALS:]
+    later = trials(lambda: (explored_array(ndim), explored_array(ndim)), test, count=2 * TRIALS)[TRIALS:]
     (found,) = [place for place in range(TRIALS) if row(TRIALS + place).level("partner") == "other"]
     x, y = later[found]
     assert min(y.data.shape) > 1

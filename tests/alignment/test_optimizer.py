@@ -50,6 +50,10 @@ class TestOptimizers(unittest.TestCase):
         train(lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.9, maximize=True))
 
     @autotest(n=10)
+    def test_sgd_upwards_without_momentum(self):
+        train(lambda parameters: torch.optim.SGD(parameters, lr=0.1, maximize=True))
+
+    @autotest(n=10)
     def test_adam(self):
         train(
             lambda parameters: torch.optim.Adam(

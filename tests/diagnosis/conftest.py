@@ -13,6 +13,12 @@ from tests.support.faulty import FaultyTorch, Replacement
 
 
 @pytest.fixture
+def shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the settings of an ordinary run, without verifying scripts."""
+    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+
+
+@pytest.fixture
 def report(against: Callable[..., object]) -> Callable[..., str]:
     """Return a function that returns the report on the function `path` with a planted fault."""
 

@@ -11,11 +11,7 @@ import pytest
 from autotest import Divergence, autotest, constant, nothing, oneof, random, random_bool, random_tensor, torch
 from tests.support.faulty import FaultyTorch
 
-
-@pytest.fixture(autouse=True)
-def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the settings of an ordinary run, without verifying scripts."""
-    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+pytestmark = pytest.mark.usefixtures("shrinking")
 
 
 @pytest.fixture

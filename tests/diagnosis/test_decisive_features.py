@@ -52,10 +52,7 @@ NEEDS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the settings of an ordinary run, without verifying scripts."""
-    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+pytestmark = pytest.mark.usefixtures("shrinking")
 
 
 def happens(against: Callable[..., object], wrong: Wrong) -> str:

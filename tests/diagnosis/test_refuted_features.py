@@ -11,11 +11,7 @@ import pytest
 from autotest import random, random_tensor, torch
 from tests.support.faulty import Replacement, with_gradient
 
-
-@pytest.fixture(autouse=True)
-def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the settings of an ordinary run, without verifying scripts."""
-    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+pytestmark = pytest.mark.usefixtures("shrinking")
 
 
 def real() -> Any:
@@ -104,6 +100,16 @@ def test_a_sum_that_is_great_needs_no_great_number_in_one_input(happens) -> None
     told = happens("add", off_where(lambda x, y: x + y > 6), two("add"), special_values=False)
     assert "of x0" not in told
     assert "of x1" not in told
+
+
+def test_a_product_that_is_great_is_told_beside_truth_values(report) -> None:
+    def where() -> Any:
+        one, two = (random_tensor(shape=(6,), requires_grad=False) for _ in "xy")
+        return torch.where(random_tensor(shape=(6,), dtype=bool), one, two)
+
+    text = report("where", off_where(lambda mask, x, y: x * y > 100), where, special_values=False)
+    assert "Matters: " in text
+    assert "Happens: " in text
 
 
 @pytest.mark.parametrize("name", ["sum", "prod"])

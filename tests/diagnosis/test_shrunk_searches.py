@@ -11,11 +11,7 @@ from autotest.program.sorted_operands import searches_unsorted
 from tests.support.running import trial
 from tests.wrong_operators.wrong import torch as real
 
-
-@pytest.fixture(autouse=True)
-def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the settings of an ordinary run, without verifying scripts."""
-    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+pytestmark = pytest.mark.usefixtures("shrinking")
 
 
 def numbers(contents: Any = None) -> Any:

@@ -13,11 +13,7 @@ from tests.wrong_operators.seldom import called
 from tests.wrong_operators.wrong import given, when
 from tests.wrong_operators.wrong import torch as real
 
-
-@pytest.fixture(autouse=True)
-def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the settings of an ordinary run, without verifying scripts."""
-    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+pytestmark = pytest.mark.usefixtures("shrinking")
 
 
 def vector(**more: Any) -> Any:

@@ -16,11 +16,7 @@ from tests.wrong_operators.seldom import called
 from tests.wrong_operators.wrong import given, gradient_where, where
 from tests.wrong_operators.wrong import torch as real
 
-
-@pytest.fixture(autouse=True)
-def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the settings of an ordinary run, without verifying scripts."""
-    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+pytestmark = pytest.mark.usefixtures("shrinking")
 
 
 def matrix(**more: Any) -> Any:

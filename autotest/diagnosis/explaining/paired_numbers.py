@@ -59,9 +59,9 @@ def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInput
             for down in (False, True)
         ]
     if claim.text.startswith(_GREAT):
-        everywhere += [[item.with_data(data), *_scaled(others, _FACTORS[0])] for data in without]
+        everywhere += [[item.with_data(data), *_scaled(_numeric(others), _FACTORS[0])] for data in without]
     if claim.text.startswith(_SMALL):
-        moved = [[other.with_data(other.array.data + shift) for other in others] for shift in _AWAY]
+        moved = [[other.with_data(other.array.data + shift) for other in _numeric(others)] for shift in _AWAY]
         everywhere += [[item.with_data(data), *more] for data in without for more in moved]
     return None if _fails(everywhere, run) else [item, *others]
 
@@ -120,7 +120,7 @@ def _fails(variants: Iterable[Sequence[Input]], run: OnInputs) -> bool:
 
 def _beside(item: Input, others: Sequence[Input]) -> Iterable[list[Input]]:
     """Yield other contents of `others`: ordinary numbers, greater ones, multiples, and those of `item`."""
-    varied = [other for other in others if other.array.data.dtype.kind in "fiu" and other.array.data.size]
+    varied = _numeric(others)
     if not varied:
         return
     own = item.array.data
@@ -135,6 +135,11 @@ def _beside(item: Input, others: Sequence[Input]) -> Iterable[list[Input]]:
     yield from filter(None, (_scaled(varied, factor) for factor in _FACTORS))
     if all(_can_hold(other.array.data.dtype, float(other.array.data.max()) + _ADDED) for other in varied):
         yield [other.with_data(other.array.data + np.asarray(_ADDED, other.array.data.dtype)) for other in varied]
+
+
+def _numeric(inputs: Sequence[Input]) -> list[Input]:
+    """Return those of `inputs` that have numbers: no truth values, and at least one element."""
+    return [item for item in inputs if item.array.data.dtype.kind in "fiu" and item.array.data.size]
 
 
 def _scaled(items: Sequence[Input], factor: float) -> list[Input]:

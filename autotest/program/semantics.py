@@ -364,14 +364,14 @@ def is_holder(call: Call) -> bool:
 
 def make_holders(calls: Iterable[Call]) -> bool:
     """Whether one of `calls` may satisfy `is_holder`; a cheap check by target."""
-    return not _HOLDERS.isdisjoint(map(_target, calls))
+    return not _HOLDERS.isdisjoint(targets(calls))
 
 
 def give_gradients(calls: Iterable[Call]) -> bool:
     """Whether one of `calls` may satisfy `gives_gradients`; a cheap check by target."""
-    return not _GIVE_GRADIENTS.isdisjoint(map(_target, calls))
+    return not _GIVE_GRADIENTS.isdisjoint(targets(calls))
 
 
 def leave_gradients(calls: Iterable[Call]) -> bool:
     """Whether one of `calls` may satisfy `is_backward`; a cheap check by target."""
-    return not _LEAVE_GRADIENTS.isdisjoint(map(_target, calls))
+    return not _LEAVE_GRADIENTS.isdisjoint(targets(calls))

@@ -7,14 +7,11 @@ import pytest
 
 from generators import Cotangent, Source, apply_steps, drawn_cotangent, using
 from generators.source import TRIAL_BITS
+from tests.support import drawing
 
 
 def trials(shape: tuple[int, ...], dtype: str = "float32", *, plain: bool = False) -> list[Cotangent]:
-    drawn = []
-    for index in range(20):
-        with using(Source(index << TRIAL_BITS | 7)):
-            drawn.append(drawn_cotangent(shape, dtype, plain=plain))
-    return drawn
+    return drawing.trials(lambda: drawn_cotangent(shape, dtype, plain=plain))
 
 
 def layout(one: Cotangent) -> str:

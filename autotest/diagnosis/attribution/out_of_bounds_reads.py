@@ -35,7 +35,8 @@ def slots_read_out_of_bounds(program: Program, framework: Framework) -> frozense
         return frozenset()
     forward = _forward(program)
     larger = _inside_larger(forward)
-    first, *others = (_results(_filled(larger, forward, number), framework) for number in _NUMBERS)
+    first = _results(larger, framework)
+    others = [_results(_filled(larger, forward, number), framework) for number in _NUMBERS[1:]]
     changed = {
         place[0]
         for other in others
@@ -61,7 +62,7 @@ def _forward(program: Program) -> Program:
 
 
 def _inside_larger(program: Program) -> Program:
-    """Return `program` with inputs that are slices from the middle of larger arrays, filled with a number elsewhere."""
+    """Return `program` with inputs that are slices from the middle of larger arrays; the first number is around them."""
     for index in dict.fromkeys(call.args[0].index for call in program.inputs()):
         data = program.arrays[index].data
         rows = _margin(data)

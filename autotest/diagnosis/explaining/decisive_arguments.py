@@ -87,7 +87,7 @@ def argument_clauses(
 
     for argument in arguments_of(program):
         value, key = argument.value, argument.key
-        if argument in met or argument.key == _RANDOM:
+        if argument in met or key == _RANDOM:
             continue
         if type(value) in (int, float) and value < 0:
             yield from _negative(program, argument, inputs, lambda other: run(other, []))

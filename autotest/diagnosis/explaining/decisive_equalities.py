@@ -70,12 +70,11 @@ def needs_square(item: Input, run: Callable[[Numbers], ProgramOutcome]) -> bool:
     data = item.array.data
     if data.ndim < 2 or data.shape[-1] != data.shape[-2] or data.shape[-1] < 2:
         return False
+    size = data.shape[-1]
 
     def ending(rows: int, columns: int) -> ProgramOutcome:
-        size = data.shape[-1]
         return run(np.pad(data, [(0, 0)] * (data.ndim - 2) + [(0, rows - size), (0, columns - size)], mode="wrap"))
 
-    size = data.shape[-1]
     unequal = [(size + more, size + other) for more, other in ((0, 1), (1, 0), (2, 1), (1, 2), (0, size), (size, 0))]
     return ending(size + 1, size + 1) == "fails" and all(ending(*sizes) == "passes" for sizes in unequal)
 

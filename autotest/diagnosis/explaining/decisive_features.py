@@ -131,9 +131,9 @@ class _Features:
         except (GeneratorError, ValueError, KeyError, IndexError):
             return "neither"  # the program does not allow this change
 
-    def _holding(self, item: Input) -> OnNumbers:
-        """Return a function that runs the program on other numbers in `item`."""
-        return lambda data: self._with([item.with_data(data)])
+    def _holding(self, item: Input, beside: Sequence[Input] = ()) -> OnNumbers:
+        """Return a function that runs the program on other numbers in `item`, and with the inputs `beside`."""
+        return lambda data: self._with([item.with_data(data), *beside])
 
     def _results(self, others: Iterable[Input]) -> list[Numbers]:
         """Return the reference's results with `others`, without inputs and the views that lay them out."""
@@ -231,10 +231,10 @@ class _Features:
     def _needs_equal_elements(self, item: Input, others: Sequence[Input]) -> bool:
         if needs_equal_indices(item, others, self._with):
             return True
-        for beside in ([], [*map(_of_different_numbers, self._pushed.values())]):
-            if not needs_equal_elements(item.array, lambda data: self._with([item.with_data(data), *beside])):  # noqa: B023 - it is called here only
-                return False
-        return True
+        if not needs_equal_elements(item.array, self._holding(item)):
+            return False
+        different = [*map(_of_different_numbers, self._pushed.values())]
+        return not different or needs_equal_elements(item.array, self._holding(item, different))
 
     def _cotangents(self, *, special_only: bool) -> Iterator[str]:
         for name, item in self._pushed.items():

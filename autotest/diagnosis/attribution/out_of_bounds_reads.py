@@ -62,7 +62,7 @@ def _forward(program: Program) -> Program:
 
 
 def _inside_larger(program: Program) -> Program:
-    """Return `program` with inputs that are slices from the middle of larger arrays; the first number is around them."""
+    """Return `program` with inputs that are slices of larger arrays, with the first of `_NUMBERS` around them."""
     for index in dict.fromkeys(call.args[0].index for call in program.inputs()):
         data = program.arrays[index].data
         rows = _margin(data)

@@ -50,7 +50,7 @@ def main(files: Sequence[Path]) -> None:
 
     def fork() -> None:
         file, folder = _forked(files)
-        interpreters.append(StandIn(folder))
+        interpreters.append(StandIn(folder, file))
         arguments.extend(interpreters[0].start() or [str(file)])
 
     # A fork has no threads of its parent: OneFlow's import stops before it starts threads, and continues in each child.

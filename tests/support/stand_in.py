@@ -30,10 +30,15 @@ sys.exit(status)
 
 
 class StandIn:
-    """Replaces `sys.executable` by a command that continues in a fork of this process, in its state at `start`."""
+    """Replaces `sys.executable` by a command that continues in a fork of this process, in its state at `start`.
 
-    def __init__(self, folder: Path) -> None:
+    A script that does not name `sys.executable` needs none, and most do not: the process that would wait for the
+    command is as large as this one.
+    """
+
+    def __init__(self, folder: Path, script: Path) -> None:
         self._folder = folder
+        self._needed = "sys.executable" in script.read_text(encoding="utf-8")
         self._pid = 0
 
     def start(self) -> Sequence[str]:
@@ -42,6 +47,8 @@ class StandIn:
         Returns:
             An empty sequence in this process, and the arguments of the command in each fork.
         """
+        if not self._needed:
+            return []
         client, command = (self._folder / name for name in ("client.py", "python"))
         name = secrets.token_hex()  # not a path: the path of a socket has at most 107 characters
         listening = socket.socket(socket.AF_UNIX)

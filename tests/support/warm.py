@@ -160,7 +160,7 @@ def _run_module(
 
 def _run(connection: Connection, server: socket.socket, path: str) -> None:
     """Run a script, and end with its exit status. Interpreters that it starts are forks, too."""
-    interpreter = StandIn(Path(path).parent)
+    interpreter = StandIn(Path(path).parent, Path(path))
     arguments = interpreter.start() or [path]
     sys.argv[:], sys.path[0] = arguments, str(Path(path).parent)
     status = status_of(lambda: runpy.run_path(arguments[0], run_name="__main__"))

@@ -12,6 +12,7 @@ from autotest.results.coverage import (
     COMPUTED,
     ENOUGH,
     GRADIENT,
+    NEGATIVE,
     TRIALS,
     Coverage,
     gaps,
@@ -28,6 +29,8 @@ SHOWN = 8
 #: Number of values of an argument up to which the table has each of them.
 _FEW = 8
 _COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", BROADCAST, GRADIENT)
+#: The features that columns with another name count.
+_COUNTED = {"negative": NEGATIVE}
 
 
 def closing(coverage: Coverage, more: str = " (see --autotest-coverage)") -> list[str]:
@@ -54,7 +57,7 @@ def table(coverage: Coverage, signatures: OptionalArguments = MappingProxyType({
     lines = [f"{'operator':{width}}   calls  " + "  ".join(_COLUMNS) + "  dtypes, layouts, ranks, arguments"]
     found = gaps(coverage)
     for operator, features in sorted(coverage.items()):
-        shown = {name: str(features.get(name, 0)) for name in _COLUMNS}
+        shown = {name: str(features.get(_COUNTED.get(name, name), 0)) for name in _COLUMNS}
         if not may_broadcast(operator):
             shown[BROADCAST] = "-"  # tensors of different shapes mean something else to it
         counts = "  ".join(f"{shown[name]:>{len(name)}}" for name in _COLUMNS)

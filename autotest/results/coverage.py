@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from autotest.program.semantics import plain_name
@@ -17,6 +18,8 @@ FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
 GRADIENT, HAS_GRADIENT = "gradient", "has a gradient"
 #: Features that count the trials with two or more input tensors, and those in which their shapes differ.
 SEVERAL, BROADCAST = "several tensors", "broadcast"
+#: Feature that counts the calls with a negative number in a floating, complex or integer input.
+NEGATIVE = "negative of any dtype"
 #: Feature that counts the calls with several input tensors of which one has more elements than a block.
 SEVERAL_PAST_A_BLOCK = "several tensors past a block"
 #: Feature that counts the calls whose input tensors have no elements.
@@ -55,6 +58,7 @@ _SAID = {
     "not contiguous": "memory that is not contiguous",
 }
 _OF_FLOATING = ("negative", "positive", "zero", "not finite")
+_NEGATIVE_WHOLE = "negative whole"
 _OF_ANY = ("past a block", "large")
 #: Operators that broadcast two tensors, by the last part of their names. Others take two tensors of one shape, such as
 #: a loss, or tensors whose shapes are related in another way.
@@ -74,6 +78,10 @@ _REFUSING = {
     **dict.fromkeys(("binary_cross_entropy", "BCELoss", "bernoulli", "multinomial"), ("negative", "not finite")),
     "poisson": ("negative",),
 }
+
+
+#: Operands in which torch refuses negative integers.
+_NOT_NEGATIVE = frozenset((name, OPERANDS[1]) for name in ("pow", "ldexp"))
 
 
 def broadcasts(operator: str) -> bool:
@@ -184,15 +192,17 @@ def _gaps(operator: str, features: Mapping[str, int]) -> Iterator[str]:
     yield from (f"never {_SAID[name]}" for name in lacking(operator, features))
     for operand in OPERANDS:
         own = values_of(features, operand)
-        if own.get(FLOATING, 0) >= ENOUGH:
-            missing = [_SAID[name] for name in _wanted(features) if features.get(name) and not own.get(name)]
-            if missing:
-                yield f"never {' or '.join(missing)} in the {operand}"
+        wanted = _wanted(features) if own.get(FLOATING, 0) >= ENOUGH else []
+        if own.get(WHOLE, 0) >= ENOUGH and (plain_name(operator), operand) not in _NOT_NEGATIVE:
+            wanted = [*wanted, _NEGATIVE_WHOLE]
+        missing = [_SAID[name] for name in wanted if features.get(name) and not own.get(name)]
+        if missing:
+            yield f"never {' or '.join(missing)} in the {operand}"
     yield from _always_unusual(features)
     if broadcasts(operator) and _has_open_shapes(features) and not features.get(BROADCAST):
         yield "never tensors that broadcast"
     yield from _constant_arguments(operator, features)
-    accepted = {given.partition("=")[0] for given in values_of(features, "argument")}
+    accepted = {*values_of_arguments(features), *values_of_arguments(values_of(features, BEYOND))}
     yield from (f"{name} never accepted" for name in values_of(features, REFUSED) if name not in accepted)
     if features.get(HAS_GRADIENT) and not (features.get(GRADIENT) or features.get(COMPUTED_GRADIENT)):
         yield "never a gradient compared"
@@ -232,14 +242,23 @@ def values_of_arguments(features: Mapping[str, int]) -> dict[str, dict[str, int]
 
 
 def _constant_arguments(operator: str, features: Mapping[str, int]) -> Iterator[str]:
-    """Yield lines for arguments that have one value wherever they are given, and dimensions that are never negative."""
-    for name, values in sorted(values_of_arguments(features).items()):
+    """Yield lines for arguments that have one value wherever they are given, and dimensions that are never negative.
+
+    Only arguments of calls with inputs are named, but the values that other calls gave to them count, too.
+    """
+    computed = values_of(features, BEYOND)
+    if UNNAMED in features or UNNAMED in computed:
+        return  # their values are not known
+    calls = features.get(TRIALS, 0) + features.get(COMPUTED, 0)
+    also = values_of_arguments(computed)
+    for name, own in sorted(values_of_arguments(features).items()):
+        values = Counter(own) + Counter(also.get(name))
         (value, times), *others = values.items()
-        alone = not others and not features.get(valued(GIVEN, name))
-        if alone and times == features.get(TRIALS):
+        alone = not others and not (features.get(valued(GIVEN, name)) or computed.get(valued(GIVEN, name)))
+        if alone and times == calls:
             yield f"{name} always {value}"
         elif alone and value[0] in _OF_NUMBERS:
-            # Trials that left it out used its default. For a flag or a word that counts as another value; a number may
+            # Calls that left it out used its default. For a flag or a word that counts as another value; a number may
             # be the only one that the reference accepted, as with groups=random(1, 4) | nothing().
             yield f"{name} always {value} where it is given"
         elif name in _DIMENSIONS and others and not any("-" in value for value in values):

@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.gradients.differentiable import tensors_in
 from autotest.gradients.nondifferentiable import listed
-from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, operator_of, refs
+from autotest.program import COTANGENT, LAYOUT, Array, Call, Captured, Ref, Root, operator_of, refs
 from autotest.program.inputs import layout_of, viewed
 from autotest.program.semantics import OPERATIONS, is_module_call, pushes_gradients, written
 from autotest.recording.overwritten import is_kept_copy
@@ -30,6 +30,7 @@ from autotest.results.coverage import (
     FLOATING,
     GRADIENT,
     HAS_GRADIENT,
+    NEGATIVE,
     OPERANDS,
     REFUSED,
     SEVERAL,
@@ -43,13 +44,16 @@ from autotest.results.coverage import (
 )
 from autotest.trials.given_arguments import given_arguments, plain_arguments
 from autotest.trials.outcome import Outcome
+from generators.dtypes import DTYPES, numpy_dtype
 
 #: Sizes (in elements) above which an operator's threaded loop, and its vectorised loop, needs more than one block.
 _LARGE, _BLOCK = 4096, 8
 #: The attributes of a tensor that compute another one.
 _ATTRIBUTES = frozenset("H T mH mT real imag".split())
+#: The functions that make a tensor of an array: an example of Hypothesis, or one that the body makes.
+_OF_ARRAYS = frozenset(("tensor", "as_tensor", "from_numpy"))
 #: What is counted for each of the two tensors of an operator that broadcasts.
-_OF_EACH = frozenset((FLOATING, "negative", "positive", "zero", "not finite"))
+_OF_EACH = frozenset((FLOATING, WHOLE, "negative", "negative whole", "positive", "zero", "not finite"))
 
 
 def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -> Coverage:
@@ -71,9 +75,7 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
             features = {TRIALS, *left_out, *_of_call(record, call, inputs)}
             features |= _of_gradient(outcome, settings, call)
         elif _computes_with_results(record, call):
-            # The operands of an operator, such as ``x * 2``, cannot be left out.
-            given = () if call.kind == "operator" else given_arguments(record, call)
-            features = {COMPUTED, *(valued(BEYOND, said) for said in given)}
+            features = {COMPUTED, *(valued(BEYOND, said) for said in given_arguments(record, call))}
             if GRADIENT in _of_gradient(outcome, settings, call):
                 features.add(COMPUTED_GRADIENT)
         else:
@@ -124,10 +126,21 @@ def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
     for call in record.calls:
         if call.kind == "tensor" and call.note != COTANGENT:
             inputs[call.slot] = (record.arrays[call.args[0].index], "contiguous")
+        elif call.kind == "function" and call.target in _OF_ARRAYS and type(call.args[0]) is Captured:
+            inputs[call.slot] = (_converted(record.arrays[call.args[0].index], call), "contiguous")
         elif call.note == LAYOUT and type(call.args[0]) is Ref and call.args[0].slot in inputs:
             base, layout = inputs[call.args[0].slot]
             inputs[call.slot] = (Array(viewed(base.data, call), base.dtype), layout_of(call, layout, base.data.ndim))
     return inputs
+
+
+def _converted(array: Array, call: Call) -> Array:
+    """Return `array` in the dtype that `call`, which makes a tensor of it, asks for."""
+    asked = call.kwargs.get("dtype")
+    if type(asked) is not Root or asked.path not in DTYPES:
+        return array
+    with np.errstate(all="ignore"):  # it may be too narrow, or have no NaN
+        return Array(array.data.astype(numpy_dtype(asked.path)), asked.path)
 
 
 def _of_call(record: Record, call: Call, inputs: Mapping[int, tuple[Array, str]]) -> set[str]:
@@ -178,8 +191,7 @@ def _of_array(array: Array, layout: str) -> set[str]:
         least, greatest = np.fmin.reduce(flat), np.fmax.reduce(flat)
         floating = data.dtype.kind in "fc"
         features.add(FLOATING if floating else WHOLE)
-        if least < 0:
-            features.add("negative" if floating else "negative whole")
+        features |= {NEGATIVE, "negative" if floating else "negative whole"} if least < 0 else set()
         features |= {"positive"} if greatest > 0 else set()
         features |= {"zero"} if least <= 0 <= greatest and np.count_nonzero(numbers) < count else set()
         if floating and has_special_numbers(Array(flat, array.dtype)):

@@ -142,9 +142,10 @@ class _Features:
         made = [call for call in program.calls if not makes_input(call)]
         return [values[call.slot].data for call in made if call.slot in values]
 
-    def _of(self, item: Input) -> str:
-        """Return `` of x1`` if there are several inputs, else an empty string."""
-        return f" of {self._names[self._inputs.index(item)]}" if len(self._inputs) > 1 else ""
+    def _of(self, *concerned: Input) -> str:
+        """Return `` of x1`` or `` of x0 or x1`` if there are several inputs, else an empty string."""
+        names = [name for item, name in zip(self._inputs, self._names, strict=True) if item in concerned]
+        return f" of {' or '.join(names)}" if len(self._inputs) > 1 else ""
 
     # -- one feature each --
 
@@ -167,7 +168,20 @@ class _Features:
             if item.array.data.ndim < LEAST_RANK["channels_last"]:  # the order is reversed, and nothing is a channel
                 alike = list(dict.fromkeys("transposed" if kind == "channels_last" else kind for kind in alike))
             several = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
-            yield f"only with {several} memory{self._of(item)}"
+            yield f"only with {several} memory{self._of(item, *self._taking_its_layout(item))}"
+
+    def _taking_its_layout(self, item: Input) -> list[Input]:
+        """Return the contiguous inputs of which each may have the layout of `item` instead of it."""
+        plain, shape = item.with_layout("contiguous"), item.array.data.shape
+        found = []
+        for other in self._inputs:
+            # It may be too small for the layout, such as a single number beside a matrix.
+            variants = [other, *([_broadcast(other, shape)] if _fits(other, shape) else [])]
+            if len(other.made_by) == 1 and any(
+                self._with([plain, variant.with_layout(item.layout)]) == "fails" for variant in variants
+            ):
+                found.append(other)
+        return found
 
     def _broadcasting(self) -> Iterator[str]:
         shapes = [item.array.data.shape for item in self._inputs]
@@ -282,17 +296,29 @@ class _Features:
 
     def _gradients(self) -> Iterator[str]:
         frozen = [item for item in self._inputs if not item.requires_grad and item.array.dtype in FLOATING]
+        asking = [item for item in self._inputs if item.requires_grad]
+        swapped = [dataclasses.replace(item, requires_grad=not item.requires_grad) for item in (*frozen, *asking)]
+        either = bool(frozen and asking) and self._with(swapped) == "fails"  # which of them it is does not matter
         if frozen and self._with([dataclasses.replace(item, requires_grad=True) for item in frozen]) == "passes":
-            names = [self._names[self._inputs.index(item)] for item in frozen]
-            alone = len(frozen) == len(self._inputs)
-            verb = "require" if len(names) > 1 else "requires"
-            yield "only with requires_grad=False" if alone else f"only where {' and '.join(names)} {verb} no grad"
+            yield f"only where {self._some(frozen, either)} no grad" if asking else "only with requires_grad=False"
         if any(is_backward(call) for call in self._program.calls):
             return
-        asking = [item for item in self._inputs if item.requires_grad]
         plain = [dataclasses.replace(item, requires_grad=False) for item in asking]
         if asking and self._with(plain) == "passes":
-            yield "only with requires_grad=True"
+            yield f"only where {self._some(asking, either)} grad" if frozen else "only with requires_grad=True"
+
+    def _some(self, items: Sequence[Input], either: bool) -> str:
+        """Return ``x0 requires``, ``x0 and x1 require``, or, if it may be any, ``an input requires``."""
+        names = ["an input"] if either else [self._names[self._inputs.index(item)] for item in items]
+        return f"{' and '.join(names)} {'require' if len(names) > 1 else 'requires'}"
+
+
+def _fits(item: Input, shape: tuple[int, ...]) -> bool:
+    """Return whether the numbers of `item` broadcast to `shape`."""
+    own = item.array.data.shape
+    return len(own) <= len(shape) and all(
+        size in (1, other) for size, other in zip(reversed(own), reversed(shape), strict=False)
+    )
 
 
 def _broadcast(item: Input, shape: tuple[int, ...]) -> Input:

@@ -183,6 +183,11 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
         yield from _scaled(copies, 2 / _COPIES * found.least / greatest)  # with a greater sum than the one that fails
         if data.dtype.kind == "f":  # with the same product
             yield np.copysign(np.abs(copies) ** (1 / _COPIES), copies).astype(data.dtype)
+        almost = _BELOW[0] * found.least
+        yield from _scaled(copies, almost / greatest)  # with a greater sum of squares
+        if data.dtype.kind != "u" and data.size > 1:  # the greatest and the least number are further apart
+            signs = 1 - 2 * (np.arange(data.size) % 2).reshape(data.shape)
+            yield (almost * signs).astype(data.dtype)
     wide = data if data.dtype.kind == "f" else data.astype(np.int64)  # an unsigned dtype does not hold -1
     for shift in _SHIFTS:
         if len(holdable([float(data.min()) + shift, float(data.max()) + shift], data.dtype)) == 2:

@@ -22,6 +22,8 @@ from autotest.program.semantics import makes_input
 #: How much larger sizes are tried before one is called the only one: the next ones with the same remainder in blocks
 #: of 2, 3, 5, 7, 8 and 32.
 _FURTHER = (2, 3, 5, 7, 8, 32)
+#: How many numbers in calls that are equal to a size are changed without the others.
+_MOST_ALONE = 4
 #: How many factors, from 1 in steps of a quarter, numbers that are repeated are multiplied by.
 _DIFFERENT = 7
 #: How the numbers of a longer dimension are made from those that it had.
@@ -134,8 +136,11 @@ class _Sizes:
 
 
 def _with_numbers(program: Program, size: int, other: int) -> Iterator[Program]:
-    """Yield `program` with `other` in place of each whole number `size` in its calls, if there is one."""
-    found = program
+    """Yield `program` with `other` in place of the whole numbers `size` in its calls: of all, then of each alone.
+
+    Of ``nn.Conv2d(2, 2, 1, groups=2)``, the first one alone has to be the size of a longer dimension.
+    """
+    found, single = program, []
     for call in program.calls:
         if makes_input(call):
             continue
@@ -143,8 +148,11 @@ def _with_numbers(program: Program, size: int, other: int) -> Iterator[Program]:
         places = [place for place, item in enumerate(given) if type(item) is int and item == size]
         if places:
             found = with_call(found, with_leaves(call, dict.fromkeys(places, other)))
-    if found is not program:
+            single += [(call, place) for place in places]
+    if single:
         yield found
+    if len(single) > 1:
+        yield from (with_call(program, with_leaves(call, {place: other})) for call, place in single[:_MOST_ALONE])
 
 
 def _grown(data: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:

@@ -1,0 +1,94 @@
+"""The report names one of several inputs only if no other one can have the feature instead, and no size for its sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autotest import Divergence, autotest, oneof, random_tensor, torch
+from tests.support.faulty import FaultyTorch
+from tests.wrong_operators.seldom import called
+from tests.wrong_operators.wrong import off
+
+pytestmark = pytest.mark.usefixtures("shrinking")
+
+
+def matrix(**more: Any) -> Any:
+    return random_tensor(ndim=2, **more)
+
+
+# -- memory -------------------------------------------------------------------------------------------------
+
+STRIDED = "only with transposed, strided, expanded or pitched memory of"
+
+
+@pytest.mark.parametrize(
+    ("condition", "whose"),
+    [
+        (lambda x, y: not (x.is_contiguous() and y.is_contiguous()), "x0 or x1"),
+        (lambda x, y: not y.is_contiguous(), "x1"),
+    ],
+)
+def test_memory_is_that_of_either_input_if_the_other_one_may_have_it_instead(happens, condition, whose) -> None:
+    assert happens("add", called(condition), lambda: torch.add(matrix(), matrix())) == f"{STRIDED} {whose}"
+
+
+def test_inputs_that_do_not_broadcast_may_have_it_too(happens) -> None:
+    wrong = called(lambda x, y: not (x.is_contiguous() and y.is_contiguous()))
+    body = lambda: torch.matmul(matrix(dim0=2, dim1=3), matrix(dim0=3, dim1=4))  # noqa: E731
+    assert happens("matmul", wrong, body, special_values=False).endswith("memory of x0 or x1")
+
+
+# -- gradients ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        (
+            lambda x, y: x.requires_grad != y.requires_grad,
+            "only where an input requires no grad, only where an input requires grad",
+        ),
+        (
+            lambda x, y: x.requires_grad and not y.requires_grad,
+            "only where x1 requires no grad, only where x0 requires grad",
+        ),
+        (lambda x, y: not (x.requires_grad or y.requires_grad), "only with requires_grad=False"),
+    ],
+)
+def test_which_input_requires_grad_is_told_if_it_matters(happens, condition, told) -> None:
+    assert happens("mul", called(condition), lambda: torch.mul(matrix(), matrix())) == told
+
+
+# -- numbers and sizes --------------------------------------------------------------------------------------
+
+
+def test_no_great_number_is_needed_if_the_distance_of_two_is_what_is_great(happens) -> None:
+    wrong = called(lambda x: bool(x.max() - x.min() > 1000))
+    assert happens("relu", wrong, lambda: torch.relu(matrix())) == "needs 2 elements or more"
+    whole = lambda: torch.neg(matrix(low=-5000, high=5000, dtype="int64"))  # noqa: E731
+    assert happens("neg", wrong, whole) == "needs 2 elements or more"
+
+
+def test_no_great_number_is_needed_if_the_sum_of_squares_is_what_is_great(happens) -> None:
+    assert happens("relu", called(lambda x: bool(x.norm() > 1000)), lambda: torch.relu(matrix())) == ""
+
+
+def test_a_size_is_not_needed_that_an_argument_of_the_same_number_explains(against) -> None:
+    def replaced(cls: Any) -> Any:
+        class Conv2d(cls):  # type: ignore[misc]
+            def forward(self, x: Any) -> Any:
+                result = super().forward(x)
+                return off(result) if self.groups == 2 else result
+
+        return Conv2d
+
+    against(FaultyTorch({"nn.Conv2d": replaced}))
+    image = lambda: random_tensor(shape=(1, 4, 5, 5), low=-1, high=1, dtype="float32")  # noqa: E731
+    with pytest.raises(Divergence) as caught:
+        autotest()(lambda: torch.nn.Conv2d(4, 4, 3, groups=oneof(1, 2, 4))(image()))()
+    finding = caught.value.finding
+    assert finding is not None
+    assert "only with a dimension of 2" not in finding.happens
+    assert "only where groups is given" in finding.happens

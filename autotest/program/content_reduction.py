@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from autotest.program import Array, Program
 from autotest.program.rewriting import with_arrays, with_contents
+from autotest.program.semantics import cotangent_arrays
 
 #: Magnitudes that greater values are replaced by.
 _ROUND = (10.0, 100.0, 1e3, 1e4, 1e6, 1e9, 1e14, 1e19, 1e30)
@@ -17,12 +18,15 @@ _ROUND = (10.0, 100.0, 1e3, 1e4, 1e6, 1e9, 1e14, 1e19, 1e30)
 
 def contents(program: Program) -> Iterator[Program]:
     """Yield programs with simpler values: all equal, small integers, all but one equal."""
+    given = cotangent_arrays(program)
     for fill in (1, 0, 2, -1):
-        yield with_arrays(program, [_filled(array, fill) for array in program.arrays])
+        # A cotangent of zeros would push nothing back.
+        filled = [_filled(array, 1 if fill == 0 and at in given else fill) for at, array in enumerate(program.arrays)]
+        yield with_arrays(program, filled)
     for index, array in enumerate(program.arrays):
         if not array.data.size or array.data.dtype.kind not in "fiub":
             continue
-        for data in _simpler(array.data):
+        for data in _simpler(array.data, (1, 0, 2, -1) if index in given else (0, 1, 2, -1)):
             yield with_contents(program, index, data)
 
 
@@ -30,9 +34,9 @@ def _filled(array: Array, fill: int) -> Array:
     return Array(np.full_like(array.data, fill), array.dtype) if array.data.dtype.kind == "f" else array
 
 
-def _simpler(data: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+def _simpler(data: np.ndarray[Any, Any], fills: Sequence[int]) -> Iterator[np.ndarray[Any, Any]]:
     kind = data.dtype.kind
-    for fill in (0, 1, 2, -1) if kind in "fi" else (0, 1):
+    for fill in fills if kind in "fi" else (0, 1):
         yield np.full_like(data, fill)
     if kind == "b":
         return

@@ -16,7 +16,7 @@ import numpy as np
 from autotest.program import Array, Program, leaves, with_leaves, without_keyword
 from autotest.program.call_reduction import unread
 from autotest.program.rewriting import with_arrays, with_call, without_gradients
-from autotest.program.semantics import OPERATIONS, is_backward
+from autotest.program.semantics import OPERATIONS, cotangent_arrays, is_backward
 
 #: A shrinking pass: yields candidates for one program.
 Pass = Callable[[Program], Iterator[Program]]
@@ -30,7 +30,7 @@ def is_simpler(program: Program, other: Program) -> bool:
     """
     one, two = _size(program), _size(other)
     if one == two:  # only then, since this reads all elements
-        return sum(map(_disorder, program.arrays)) < sum(map(_disorder, other.arrays))
+        return _disorder_of(program) < _disorder_of(other)
     return one < two
 
 
@@ -86,6 +86,12 @@ def _oddness(item: Any) -> float:
     return 0.0
 
 
+def _disorder_of(program: Program) -> float:
+    """Return a measure of how unusual the values of all arrays are. A cotangent of zeros pushes nothing back."""
+    silent = sum(1 for at in cotangent_arrays(program) if not program.arrays[at].data.any())
+    return sum(map(_disorder, program.arrays)) + _SILENT * silent
+
+
 def _disorder(array: Array) -> float:
     data = array.data
     if not data.size:
@@ -102,6 +108,9 @@ def _disorder(array: Array) -> float:
 _OF_NUMPY = 0.25
 #: Cost of a fraction in `_disorder`, above that of any integer.
 _FRACTION = 80.0
+#: Cost of a cotangent of zeros: it is kept only if the failure needs it, as zero times infinity does. Any gradient is
+#: zero then, and a difference does not show what it should be.
+_SILENT = 60.0
 
 
 # -- arguments ----------------------------------------------------------------------------------------------

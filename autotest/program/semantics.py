@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from autotest.program.calls import LAYOUT, Call, Operand, Ref, leaves, refs
+from autotest.program.calls import COTANGENT, LAYOUT, Call, Operand, Program, Ref, leaves, refs
 from autotest.program.randomness import (
     FILLING,
     KnownContents,
@@ -280,6 +280,14 @@ def differentiated_slots(call: Call) -> list[int]:
 def pushed_slots(call: Call) -> list[int]:
     """Return the slots of the cotangents that the backward pass of `call` is given."""
     return [item.slot for item in leaves(backward_arguments(call)[1]) if type(item) is Ref]
+
+
+def cotangent_arrays(program: Program) -> set[int]:
+    """Return the indices of the captured arrays that backward passes are given as cotangents."""
+    pushed = {slot for call in program.calls if pushes_gradients(call) for slot in pushed_slots(call)}
+    # A cotangent with a memory layout of its own is read by the views that give it this.
+    given = [call for call in program.inputs() if call.slot in pushed or call.note == COTANGENT]
+    return {call.args[0].index for call in given}
 
 
 def gives_gradients(call: Call) -> bool:

@@ -22,6 +22,7 @@ from autotest.program import COTANGENT, operator_of
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.operator_names import first_use
 from autotest.program.semantics import give_gradients, gives_gradients, is_backward, is_step
+from autotest.recording.adapter_errors import blame_adapter
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.precision import with_precision
@@ -134,6 +135,7 @@ def _unreadable(trials: Sequence[Observed], settings: Settings, error: Exception
         if any(mismatch.name == "results" for mismatches in found for mismatch in mismatches):
             return found
         return [*found[:-1], [*found[-1], _unread(trials[-1], error)]]
+    blame_adapter(trials[0].record.pair.candidate, error)
     return [[*trials[0].record.mismatches, _unread(trials[0], error)]]
 
 

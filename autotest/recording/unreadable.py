@@ -13,6 +13,7 @@ from autotest.frameworks.failures import CandidateDied
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
 from autotest.program.semantics import is_class
+from autotest.recording.adapter_errors import blame_adapter
 from autotest.recording.record import Record
 
 T = TypeVar("T")
@@ -40,7 +41,12 @@ def of_candidate(slot: int, read: Callable[..., T], *values: Any) -> T:
 
 
 def unreadable(record: Record, failed: Unreadable) -> Mismatch:
-    """Return the mismatch of a value of the candidate that cannot be looked at."""
+    """Return the mismatch of a value of the candidate that cannot be looked at.
+
+    Raises:
+        AdapterWrong: no tensor can be looked at.
+    """
+    blame_adapter(record.pair.candidate, failed.error)
     reference, candidate = record.pair.sides
     call, operator = record.calls[failed.slot], operator_of(record.calls, failed.slot)
     what = f"its result raised {type(failed.error).__name__} when it was read: {first_line(failed.error)}"

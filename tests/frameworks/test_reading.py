@@ -46,3 +46,26 @@ def test_an_adapter_that_reads_no_value_is_named(made, told):
 
 def test_a_right_one_agrees():
     assert running.agrees(running.trial(lambda: torch.exp(random_tensor(shape=(2,))), BlockFramework()))
+
+
+class CallsItsDevices(Namespace):
+    def device_type(self, tensor):
+        return super().device_type(tensor.device)
+
+
+class HasNoLeaves(Namespace):
+    def holds_gradient(self, tensor):
+        return tensor.is_a_leaf
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (CallsItsDevices, r"'torch.device' object has no attribute 'device' \(in `device_type`, .*base.py, line \d+\)"),
+        (HasNoLeaves, r"has no attribute 'is_a_leaf' \(in `holds_gradient`, .*test_reading.py, line \d+\); override"),
+    ],
+)
+def test_an_adapter_that_can_read_no_tensor_is_named_instead_of_the_calls(kind, told):
+    said = r"the adapter of mine: a tensor that no call has made cannot be read: AttributeError: .*"
+    with pytest.raises(AdapterWrong, match=said + told):
+        running.trial(lambda: torch.exp(random_tensor(shape=(2,))), kind("mine", "torch"))

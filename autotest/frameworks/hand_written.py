@@ -12,6 +12,7 @@ import numpy as np
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional import Functional
 from autotest.frameworks.functional_calls import VIEWS
+from autotest.frameworks.numpy_translations import arrangements
 from autotest.frameworks.tape import ArrayLike, Pure, listed
 from autotest.program import leaves, map_operand
 
@@ -23,6 +24,9 @@ Backward: TypeAlias = Callable[..., Any]
 
 #: Functions that only select and arrange elements. Their gradients follow from the places of the elements.
 SELECTIONS: Final = VIEWS | set("cat concat stack take roll flip index_select gather clone repeat".split())
+#: Those among them by which this library itself lays out what it draws, and writes into tensors. Of a library that
+#: lacks them NumPy's are taken. A trial that calls nothing else compares nothing.
+ARRANGING: Final = frozenset("reshape view transpose t permute squeeze unsqueeze expand broadcast_to cat".split())
 
 
 class Called(NamedTuple):
@@ -38,13 +42,15 @@ class Called(NamedTuple):
 class HandWritten(Functional):
     """A `Functional` framework that calls the backward functions in `backward` instead of a `vjp` of the library.
 
-    A subclass whose arrays are not NumPy's also defines `array_types`.
+    A subclass whose arrays are not NumPy's also defines `array_types`. `own_calls` counts the calls of the library's
+    own functions.
     """
 
     def __init__(self, name: str, origin: str = "") -> None:
         super().__init__(name, origin)
         #: The calls that the function to differentiate makes, while it runs.
         self._calls: list[Called] | None = None
+        self.own_calls: int = 0
         self._recorded: dict[str, Pure] = {}
         for method in ("cast", "take"):  # which the subclass defines
             setattr(self, method, self._recording(method, getattr(self, method)))
@@ -60,8 +66,43 @@ class HandWritten(Functional):
     def translated(self, path: str) -> Pure:
         found = self._recorded.get(path)
         if found is None:
-            found = self._recorded[path] = self._recording(path, super().translated(path))
+            found = self._recorded[path] = self._recording(path, self._own_or_arranging(path))
         return found
+
+    def _own_or_arranging(self, path: str) -> Pure:
+        try:
+            own = super().translated(path)
+        except Absent:
+            if path not in ARRANGING:
+                raise
+            return self.arranging(arrangements(np)[path])
+
+        @functools.wraps(own)
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self.own_calls += 1
+            return own(*args, **kwargs)
+
+        return counted
+
+    def arranging(self, function: Pure) -> Pure:
+        """Return `function`, which arranges the elements of NumPy's arrays, as a function of the library's arrays."""
+
+        def read(leaf: Any) -> Any:
+            return self.numpy(leaf) if self._is_array(leaf) else leaf
+
+        def arranged(*args: Any, **kwargs: Any) -> ArrayLike:
+            first = next(leaf for leaf in leaves((args, kwargs)) if self._is_array(leaf))
+            given = [map_operand(item, read) for item in args]
+            made = function(*given, **{key: map_operand(item, read) for key, item in kwargs.items()})
+            return self.array(made, self.dtype_of_array(first))
+
+        return functools.wraps(function)(arranged)
+
+    def add(self, one: ArrayLike, other: ArrayLike) -> ArrayLike:
+        try:
+            return super().add(one, other)
+        except Absent:  # gradients of an operand that is used twice are added up all the same
+            return self.array(self.numpy(one) + self.numpy(other), self.dtype_of_array(one))
 
     def _recording(self, name: str, function: Pure) -> Pure:
         @functools.wraps(function)

@@ -64,7 +64,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         **{name: _of_torch(name, own) for name, own in found.items() if own is not None},
         **_reductions(mx),
         **_arithmetic(mx),
-        **_shapes(mx),
+        **arrangements(mx),
         **activations(mx),
         **layers(mx),
     }
@@ -194,7 +194,7 @@ def _arithmetic(mx: Any) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _shapes(mx: Any) -> dict[str, Callable[..., Any]]:
+def arrangements(mx: Any) -> dict[str, Callable[..., Any]]:
     """Return functions that move or select elements, by torch's names."""
 
     def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

@@ -6,6 +6,7 @@ import pytest
 
 from autotest import Divergence, autotest, random_tensor, torch
 from autotest.running.conformance import conformance
+from generators.layouts import LAYOUTS
 from tests.support import running
 from tests.support.hand_written_framework import HandWrittenFramework, framework
 
@@ -61,6 +62,41 @@ def test_a_wrong_backward_function_is_found_and_its_script_runs(warm):
 def test_a_function_without_a_backward_function_is_absent():
     outcome = running.trial(lambda: torch.tanh(random_tensor(ndim=2)), HandWrittenFramework({"tanh": None}))
     assert "by_hand has no backward of tanh" in outcome.rejection.text
+
+
+class WithoutArrangements(HandWrittenFramework):
+    """A library of two operators: nothing in it moves elements or adds."""
+
+    @property
+    def spelling(self):
+        return {name: super(WithoutArrangements, self).spelling[name] for name in ("tanh", "softmax")}
+
+
+def laid_out(layout):
+    return lambda: torch.tanh(random_tensor(shape=(2, 4, 4), layout=layout))
+
+
+def used_twice():
+    x = random_tensor(ndim=2, dtype="float32")
+    return torch.tanh(x), torch.softmax(x, 1)
+
+
+def written_into():
+    y = torch.tanh(random_tensor(shape=(3, 4), dtype="float32")).clone()
+    y[1:] = torch.tanh(random_tensor(shape=(4,), dtype="float32"))
+    return y.T
+
+
+@pytest.mark.parametrize("body", [*map(laid_out, LAYOUTS), used_twice, written_into])
+def test_what_the_tests_need_to_arrange_elements_and_add_gradients_need_not_be_in_a_library(body):
+    outcomes = [running.trial(body, WithoutArrangements(), seed=seed) for seed in range(4)]
+    assert all(map(running.agrees, outcomes))
+    assert any(outcome.gradients for outcome in outcomes)
+
+
+def test_a_trial_that_only_arranges_elements_compares_nothing():
+    outcome = running.trial(lambda: random_tensor(shape=(2, 3)).transpose(0, 1), WithoutArrangements())
+    assert "by_hand has none of the operators that are called" in outcome.rejection.text
 
 
 def test_a_backward_function_that_returns_another_shape_is_a_finding_that_names_both():

@@ -91,4 +91,4 @@ def test_a_size_is_not_needed_that_an_argument_of_the_same_number_explains(again
     finding = caught.value.finding
     assert finding is not None
     assert "only with a dimension of 2" not in finding.happens
-    assert "only where groups is given" in finding.happens
+    assert "only with groups=2" in finding.happens

@@ -63,7 +63,7 @@ class Argument(NamedTuple):
 
 
 def argument_clauses(
-    program: Program, inputs: Sequence[Input], run: OnPrograms, met: Collection[Argument] = ()
+    program: Program, inputs: Sequence[Input], run: OnPrograms, told: Collection[Argument] = ()
 ) -> Iterator[str]:
     """Yield a clause for each argument of `program` with whose other values the sides agree.
 
@@ -71,9 +71,9 @@ def argument_clauses(
         program: the failing program, already shrunk.
         inputs: its inputs.
         run: returns how a program ends on other inputs.
-        met: the arguments that an element must be equal to, whatever both are.
+        told: the arguments of which more is known already.
     """
-    numbers = [[], *_other_numbers(inputs)]
+    numbers = [[], *other_numbers(inputs)]
 
     def ends(others: Sequence[Program]) -> ProgramOutcome:
         """Return how `others` end together, also on other numbers than those that the program was shrunk to."""
@@ -87,13 +87,13 @@ def argument_clauses(
 
     for argument in arguments_of(program):
         value, key = argument.value, argument.key
-        if argument in met or key == _RANDOM:
+        if argument in told or key == _RANDOM:
             continue
         if type(value) in (int, float) and value < 0:
             yield from _negative(program, argument, inputs, lambda other: run(other, []))
         elif type(value) is bool:
             if ends([argument.given(program, not value)]) == "passes":
-                yield f"only with {key}={value}" if key else f"only with {argument.shown}"
+                yield _of_flag(argument)
         elif argument.may_be_a_dimension:
             continue
         elif type(value) in (int, float) and value == 0 and _needs_zero(program, argument, ends):
@@ -101,6 +101,13 @@ def argument_clauses(
         elif key is not None and ends([argument.left_out(program)]) == "passes":
             alone = value is None or type(value) is str or _needs_its_number(program, argument, ends)
             yield f"only with {key}={value!r}" if alone else f"only where {key} is given"
+
+
+def _of_flag(argument: Argument) -> str:
+    key, value = argument.key, argument.value
+    if argument.call.kind == "method" and argument.call.target == "train":
+        return f"only in {'training' if value else 'evaluation'} mode"
+    return f"only with {key}={value}" if key else f"only with {argument.shown}"
 
 
 def _needs_zero(program: Program, argument: Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]) -> bool:
@@ -147,13 +154,19 @@ def _negative(
         yield f"only where {argument.shown} is negative"
 
 
-def _other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
-    """Yield inputs of the same shapes with numbers of both signs that all differ, and longer ones."""
+def other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
+    """Yield inputs of the same shapes with numbers of both signs that all differ, and longer ones.
+
+    Some layers take no single row, such as a batch norm in training mode.
+    """
     if not inputs or any(item.array.data.dtype.kind != "f" for item in inputs):
         return
     yield [_filled(item, item.array.data.shape) for item in inputs]
-    if len({item.array.data.shape for item in inputs}) == 1 and inputs[0].array.data.ndim < 2:
+    shapes = [item.array.data.shape for item in inputs]
+    if len({*shapes}) == 1 and len(shapes[0]) < 2:
         yield [_filled(item, (_ELEMENTS,)) for item in inputs]
+    elif all(len(shape) > 1 and shape[0] == 1 for shape in shapes):
+        yield [_filled(item, (_ELEMENTS, *shape[1:])) for item, shape in zip(inputs, shapes, strict=True)]
 
 
 def _filled(item: Input, shape: tuple[int, ...]) -> Input:
@@ -163,4 +176,4 @@ def _filled(item: Input, shape: tuple[int, ...]) -> Input:
     return laid_out.with_data(numbers.reshape(shape).astype(item.array.data.dtype))
 
 
-__all__ = ["Argument", "argument_clauses", "arguments_of"]
+__all__ = ["Argument", "argument_clauses", "arguments_of", "other_numbers"]

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from autotest.diagnosis.explaining.decisive_arguments import Argument, argument_clauses
+from autotest.diagnosis.explaining.decisive_counts import NamesOf, count_clauses
 from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses, kind_clauses
 from autotest.diagnosis.explaining.decisive_equalities import argument_met, needs_equal_indices, needs_square
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
@@ -41,12 +42,15 @@ _MOST = 4
 _INFINITIES = frozenset(("+infinity", "-infinity"))
 
 
-def decisive_features(program: Program, values_of: ValuesOf, run: Run, whole: Program | None = None) -> tuple[str, ...]:
+def decisive_features(
+    program: Program, values_of: ValuesOf, names_of: NamesOf, run: Run, whole: Program | None = None
+) -> tuple[str, ...]:
     """Return the features without which `program` passes: "only with strided memory", "needs 9 elements or more".
 
     Args:
         program: the failing program, already shrunk.
         values_of: returns the reference's results in a program, by slot.
+        names_of: returns the names of a call's positional arguments.
         run: returns how another program ends; may raise `OutOfTime`.
         whole: the failing program before it was shrunk.
     """
@@ -56,7 +60,7 @@ def decisive_features(program: Program, values_of: ValuesOf, run: Run, whole: Pr
     named = [own[item.made_by[0]] for item in inputs]
     backwards = {cotangent_of(program, item.slot): item for item in found if item.made_by[0] in pushed}
     trial = WholeTrial() if whole is None else WholeTrial.of(whole, values_of)
-    looked = _Features(program, inputs, named, backwards, values_of, run, trial)
+    looked = _Features(program, inputs, named, backwards, values_of, names_of, run, trial)
     clauses: dict[str, None] = {}
     with contextlib.suppress(OutOfTime):
         for clause in looked.clauses():
@@ -74,6 +78,7 @@ class _Features:
         named: Sequence[str],
         pushed: Mapping[str, Input],
         values_of: ValuesOf,
+        names_of: NamesOf,
         run: Run,
         trial: WholeTrial,
     ) -> None:
@@ -85,11 +90,12 @@ class _Features:
             named: their names.
             pushed: its cotangents by name.
             values_of: returns the reference's results in a program, by slot.
+            names_of: returns the names of a call's positional arguments.
             run: returns how another program ends.
             trial: the numbers of the program before it was shrunk.
         """
         self._program, self._inputs, self._names, self._pushed = program, inputs, named, pushed
-        self._values_of, self._run, self._trial = values_of, run, trial
+        self._values_of, self._names_of, self._run, self._trial = values_of, names_of, run, trial
         #: The arguments that an element must be equal to.
         self._met: list[Argument] = []
 
@@ -101,12 +107,14 @@ class _Features:
         broadcast = [*self._broadcasting()]
         yield from broadcast
         numbers = [*self._numbers(special_only=bool(memory))]
+        counts = [*count_clauses(self._program, self._inputs, self._with_inputs, self._names_of)]
+        counted = {argument.value for argument, _ in counts}
         if not memory:
             yield from self._ranks()
         if not broadcast:
-            telling = not (memory or numbers)
+            telling = not (memory or numbers or counts)
             sized = self._with_a_dimension()
-            yield from size_clauses(self._program, sized, self._with_inputs, self._trial, telling=telling)
+            yield from size_clauses(self._program, sized, self._with_inputs, self._trial, counted, telling=telling)
         if len(self._inputs) == 1 and not broadcast and needs_square(self._inputs[0], self._holding(self._inputs[0])):
             yield "only with square matrices"
         yield from numbers
@@ -118,7 +126,9 @@ class _Features:
         dtypes = [*dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results, named)]
         yield from dtypes or ([] if numbers else self._kinds())
         yield from self._gradients()
-        yield from argument_clauses(self._program, self._inputs, self._with_inputs, self._met)
+        yield from (clause for _, clause in counts)
+        told = [*self._met, *(argument for argument, _ in counts)]
+        yield from argument_clauses(self._program, self._inputs, self._with_inputs, told)
 
     # -- runs of changed programs --
 

@@ -6,7 +6,7 @@ A number in a call may be the size of an input (``layer_norm(x, (17,))``) or may
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -31,7 +31,13 @@ _Order: TypeAlias = Literal["wrap", "clip", "varied"]
 
 
 def size_clauses(
-    program: Program, inputs: Sequence[Input], run: OnPrograms, trial: WholeTrial, *, telling: bool
+    program: Program,
+    inputs: Sequence[Input],
+    run: OnPrograms,
+    trial: WholeTrial,
+    counted: Collection[int] = (),
+    *,
+    telling: bool,
 ) -> Iterator[str]:
     """Yield clauses on the sizes of `inputs`.
 
@@ -40,12 +46,13 @@ def size_clauses(
         inputs: the inputs.
         run: returns how a program ends on other inputs.
         trial: the program before it was shrunk, which failed with its own sizes.
+        counted: the sizes that an argument must have, whatever the inputs' sizes are.
         telling: whether a size of 2 is tested, too: other features imply that there are two elements.
     """
     shapes = [item.array.data.shape for item in inputs]
     elements = max((len(shape) for shape in shapes), default=0) == 1
     for size in sorted({size for shape in shapes for size in shape}, reverse=True):
-        sizes = _Sizes(size, program, inputs, run, trial)
+        sizes = _Sizes(size, program, inputs, run, trial, with_numbers=size not in counted)
         if size == 0:
             if sizes.resized(1) == "passes":
                 yield "only without elements"
@@ -57,9 +64,18 @@ class _Sizes:
     """The failing program with other sizes in the place of one."""
 
     def __init__(
-        self, size: int, program: Program, inputs: Sequence[Input], run: OnPrograms, trial: WholeTrial
+        self,
+        size: int,
+        program: Program,
+        inputs: Sequence[Input],
+        run: OnPrograms,
+        trial: WholeTrial,
+        *,
+        with_numbers: bool,
     ) -> None:
+        """Prepare to vary `size`; `with_numbers` says whether equal numbers in calls are changed with it, too."""
         self._size, self._program, self._inputs, self._run, self._trial = size, program, inputs, run, trial
+        self._with_numbers = with_numbers
 
     def smaller(self) -> ProgramOutcome:
         """Return "passes" if the program does so with fewer elements, or if there is only one."""
@@ -131,7 +147,8 @@ class _Sizes:
                 data = (data * (1 + np.arange(data.size) % _DIFFERENT / 4).reshape(data.shape)).astype(data.dtype)
             if data.shape != item.array.data.shape:
                 changed.append(item.with_data(data))
-        programs = [self._program, *_with_numbers(self._program, self._size, other)]
+        numbered = _with_numbers(self._program, self._size, other) if self._with_numbers else ()
+        programs = [self._program, *numbered]
         return together([self._run(program, changed) for program in programs])
 
 

@@ -22,9 +22,10 @@ from autotest.diagnosis.shrinking.failure_signature import (
     differs_widely,
 )
 from autotest.diagnosis.shrinking.fitting_cotangents import with_fitting_cotangents
+from autotest.diagnosis.shrinking.fitting_state import with_fitting_state
 from autotest.diagnosis.shrinking.initial_state import modules_that_differ, with_initial_state
 from autotest.frameworks import Pair
-from autotest.program import Call, Program, call_reduction, content_reduction, reduction, shape_reduction
+from autotest.program import Call, Program, Ref, Root, call_reduction, content_reduction, reduction, shape_reduction
 from autotest.program.randomness import drops_in_a_defined_result
 from autotest.program.semantics import pushes_gradients
 from autotest.program.sorted_operands import searches_unsorted
@@ -46,7 +47,6 @@ _LARGE, _ALWAYS_RUN = 1 << 20, 24
 _PLAIN = 4
 #: The length of the shortest spans of calls that are removed together before single calls are.
 _SHORTEST_SPAN = 4
-#: The symptoms of differing numbers, which differing defaults cause, too.
 #: The largest number of passing programs that each kind of reduction is asked for.
 _NEIGHBOURS = 20
 
@@ -176,6 +176,13 @@ class Shrinker:
         given = results(program, self._pair.reference)
         return {slot: value for (slot, suffix), value in given.items() if not suffix and type(value) is TensorValue}
 
+    def names_of(self, call: Call) -> tuple[str, ...]:
+        """Return the names of the positional arguments of `call`, a function or a class; empty if they are unknown."""
+        if call.kind != "function":
+            return ()
+        tensors = tuple(None if type(item) is Root else type(item) is Ref for item in call.args)
+        return self._pair.argument_names(call.kind, call.target, None, tensors, tuple(call.kwargs))
+
     def _held(self, end: int, slots: list[int]) -> dict[int, Any]:
         return values_at(self.result.agreement.program, self._pair.reference, end, slots)
 
@@ -234,7 +241,7 @@ class Shrinker:
     def _runnable(self, program: Program) -> Program | None:
         if drops_in_a_defined_result(program) or (searches_unsorted(program) and not self._starts_unsorted):
             return None
-        fitting = with_fitting_cotangents(program, self._pair.reference)
+        fitting = with_fitting_cotangents(with_fitting_state(program, self._pair.reference), self._pair.reference)
         return fitting if fitting is not None and self._judging.survives(fitting) else None
 
     def passing_neighbours(self) -> list[Program]:

@@ -41,7 +41,9 @@ def shrunk(
             shrinker = Shrinker(start, failure, judging._replace(survives=survives), seconds)
             result = shrinker.shrink()
             found = _laid_out_at_once(result.agreement, shrinker, judging)
-            happens = decisive_features(found.program, shrinker.values_of, shrinker.result_of) if features else ()
+            happens: tuple[str, ...] = ()
+            if features:
+                happens = decisive_features(found.program, shrinker.values_of, shrinker.names_of, shrinker.result_of)
         line = shrunk_line(finding.program, found.program, result.executions, result.complete)
         finding = dataclasses.replace(finding, shrinking=(line,), happens=happens)
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found

@@ -167,7 +167,7 @@ class UnshrunkTrial:
             passing.extend([program] if ending == "passes" else [])
             return ending
 
-        happens = decisive_features(smallest.program, shrinker.values_of, run, self.finding.program)
+        happens = decisive_features(smallest.program, shrinker.values_of, shrinker.names_of, run, self.finding.program)
         neighbours = shrinker.passing_neighbours()
         lines = explain(smallest, neighbours, self.test.settings, run)
         with contextlib.suppress(OutOfTime):

@@ -1,0 +1,178 @@
+"""Finds the whole numbers in calls that a failure needs: `out_features` of 9 or more, a `kernel_size` of 3.
+
+Such a number often has to suit other numbers of the program. Each other one is therefore tried in several programs that
+fail like the first one: with larger inputs, with different numbers in them, and with the other equal sizes changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from autotest.diagnosis.explaining.decisive_arguments import Argument, arguments_of, other_numbers
+from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
+from autotest.program import Call, Program, leaves, with_leaves
+from autotest.program.inputs import Input
+from autotest.program.rewriting import with_call
+from autotest.program.semantics import makes_input
+
+#: Returns the names of the positional arguments of a call; empty if they are unknown.
+NamesOf: TypeAlias = Callable[[Call], Sequence[str]]
+
+#: The names of sizes that are called dimensions.
+_SIZES = frozenset(("embedding_dim", "embed_dim", "kdim", "vdim"))
+#: The largest number of programs in which each other number is tried, and of elements that an input of them has.
+_MOST, _LARGEST = 5, 1 << 12
+#: How many times larger inputs are: enough for a square of twice the factor, as of `pixel_shuffle`.
+_LARGER = 4
+#: How much greater numbers are tried before one is called the only one, besides the next two and twice the number: the
+#: same remainders as those of sizes.
+_FURTHER = (3, 5, 7, 8)
+
+
+def count_clauses(
+    program: Program, inputs: Sequence[Input], run: OnPrograms, names_of: NamesOf
+) -> Iterator[tuple[Argument, str]]:
+    """Yield each whole number in a call of `program` with whose other values the sides agree, and a clause on it.
+
+    Args:
+        program: the failing program, already shrunk.
+        inputs: its inputs.
+        run: returns how a program ends on other inputs.
+        names_of: returns the names of a call's positional arguments.
+    """
+    for argument in arguments_of(program):
+        name = _name(argument, names_of)
+        if name is not None and type(argument.value) is int and argument.value > 0:
+            clause = _Count(program, inputs, run, argument).clause(name)
+            if clause:
+                yield argument, clause
+
+
+def _name(argument: Argument, names_of: NamesOf) -> str | None:
+    """Return the name of `argument`; None if it is unknown, or that of a dimension."""
+    name = argument.key
+    if name is None:
+        names = names_of(argument.call)
+        name = names[argument.place] if argument.place < len(names) else None
+    if name is None or name.startswith("*"):
+        return None
+    is_dimension = name not in _SIZES and any(part in name for part in ("dim", "axis", "axes"))
+    return None if is_dimension else name
+
+
+class _Count:
+    """The failing program with other numbers in the place of one argument."""
+
+    def __init__(self, program: Program, inputs: Sequence[Input], run: OnPrograms, argument: Argument) -> None:
+        self._program, self._inputs, self._run, self._argument = program, inputs, run, argument
+        self._value: int = argument.value
+        self._failing: list[tuple[Program, Sequence[Input]]] = [(program, ())]
+
+    def clause(self, name: str) -> str:
+        """Return the clause on the number, which is called `name`; "" if other numbers fail, or too few can run."""
+        value = self._value
+        if value > 1 and self._at(value - 1) == "fails":
+            return ""
+        for one in self._others():
+            if len(self._failing) == _MOST:
+                break
+            if self._run(*one) == "fails":
+                self._failing.append(one)
+        smaller = {other: self._at(other) for other in sorted({value - 1, value // 2, 1} - {0, value}, reverse=True)}
+        if "fails" in smaller.values() or (value > 1 and "passes" not in smaller.values()):
+            return ""
+        greater = {other: self._at(other) for other in (value + 1, value + 2, 2 * value, _LARGER * value)}
+        fails, passes = (list(greater.values()).count(ending) for ending in ("fails", "passes"))
+        if fails and not passes:
+            return f"needs {name} of {value} or more" if value > 1 and not self._is_of_elements() else ""
+        if passes < 2 or (value == 1 and fails):
+            return ""
+        if not fails:
+            greater |= {value + more: self._at(value + more) for more in _FURTHER}
+        failing = [other for other, ending in greater.items() if ending == "fails"]
+        if failing:
+            return f"only with some values of {name}, such as {value} and {failing[0]}"
+        return "" if self._is_of_others() else f"only with {name}={value}"
+
+    def _at(self, other: int) -> ProgramOutcome:
+        """Return how the programs end together with `other` as the argument."""
+        endings: list[ProgramOutcome] = []
+        for program, inputs in self._failing:
+            endings.append(self._run(self._given(program, other), inputs))
+            if endings[-1] == "fails":
+                return "fails"
+        return together(endings)
+
+    def _others(self) -> Iterator[tuple[Program, Sequence[Input]]]:
+        """Yield programs like this one with the same argument, which may fail, too."""
+        yield self._with_others_equal(_LARGER * self._value)
+        for axes in (slice(None), slice(-2, None), slice(0, 1)):
+            larger = [_repeated(item, axes) for item in self._inputs]
+            if larger and all(item.array.data.size <= _LARGEST for item in larger):
+                yield self._program, larger
+        for numbers in other_numbers(self._inputs):
+            yield self._program, numbers
+
+    def _with_others_equal(self, other: int) -> tuple[Program, Sequence[Input]]:
+        """Return the program with `other` in place of all sizes and numbers that are equal to the argument."""
+        program, value = self._program, self._value
+        for call in program.calls:
+            given = leaves((call.args, call.kwargs))
+            places = [place for place, item in enumerate(given) if type(item) is int and item == value]
+            if places and not makes_input(call):
+                program = with_call(program, with_leaves(call, dict.fromkeys(places, other)))
+        return self._given(program, value), [_resized(item, value, other) for item in self._inputs]
+
+    def _is_of_others(self) -> bool:
+        """Whether the failure needs that the argument is equal to another number, whatever both are."""
+        others = (self._value + 1, self._value + 2, 2 * self._value)
+        return any(self._run(*self._all_equal(other)) == "fails" for other in others)
+
+    def _all_equal(self, other: int) -> tuple[Program, Sequence[Input]]:
+        program, inputs = self._with_others_equal(other)
+        return self._given(program, other), inputs
+
+    def _given(self, program: Program, other: int) -> Program:
+        """Return `program`, whose call may have other arguments by now, with `other` as the argument."""
+        return self._argument._replace(call=program.calls[self._argument.call.slot]).given(program, other)
+
+    def _is_of_elements(self) -> bool:
+        """Whether as many rows show the failure with a smaller argument: it needs many results, not this argument."""
+        less = self._given(self._program, self._value - 1)
+        if any(self._run(*self._all_equal(other)) == "fails" for other in {self._value - 1, 1}):
+            return True
+        for axis in (None, 0):
+            taller = [_taller(item, self._value, axis) for item in self._inputs]
+            if self._run(less, taller) == "fails":
+                return True
+        return False
+
+
+def _repeated(item: Input, axes: slice) -> Input:
+    """Return `item` with its dimensions in `axes` several times as long."""
+    data = item.array.data
+    axis_times = [1] * data.ndim
+    axis_times[axes] = [_LARGER] * len(axis_times[axes])
+    return item.with_data(np.tile(data, axis_times))
+
+
+def _taller(item: Input, times: int, axis: int | None) -> Input:
+    """Return `item` several times: along its dimension `axis`, or along a new first one."""
+    data = item.array.data
+    copies = [data] * times
+    return item.with_data(np.stack(copies) if axis is None or not data.ndim else np.concatenate(copies, axis))
+
+
+def _resized(item: Input, size: int, other: int) -> Input:
+    """Return `item` with each dimension of length `size` changed to `other`."""
+    data = item.array.data
+    for axis, length in enumerate(data.shape):
+        if length == size:
+            data = np.take(data, np.arange(other), axis=axis, mode="wrap")
+    return item.with_data(data)
+
+
+__all__ = ["NamesOf", "count_clauses"]

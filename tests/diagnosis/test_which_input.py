@@ -9,7 +9,7 @@ import pytest
 from autotest import Divergence, autotest, oneof, random_tensor, torch
 from tests.support.faulty import FaultyTorch
 from tests.wrong_operators.seldom import called
-from tests.wrong_operators.wrong import off
+from tests.wrong_operators.wrong import off, through
 
 pytestmark = pytest.mark.usefixtures("shrinking")
 
@@ -38,6 +38,19 @@ def test_inputs_that_do_not_broadcast_may_have_it_too(happens) -> None:
     wrong = called(lambda x, y: not (x.is_contiguous() and y.is_contiguous()))
     body = lambda: torch.matmul(matrix(dim0=2, dim1=3), matrix(dim0=3, dim1=4))  # noqa: E731
     assert happens("matmul", wrong, body, special_values=False).endswith("memory of x0 or x1")
+
+
+def test_the_memory_of_a_cotangent_may_be_what_is_strided_instead(happens) -> None:
+    def wrong(exp: Any) -> Any:
+        def replaced(x: Any) -> Any:
+            given = x.detach()
+            strided = lambda gradient: not (gradient.is_contiguous() and given.is_contiguous())  # noqa: E731
+            return through(lambda gradient, _: gradient * (1.5 if strided(gradient) else 1))(exp(x))
+
+        return replaced
+
+    body = lambda: torch.exp(matrix(low=-1, high=1, layout="strided"))  # noqa: E731
+    assert happens("exp", wrong, body).endswith("memory of x0 or the cotangent of v3")
 
 
 # -- gradients ----------------------------------------------------------------------------------------------
@@ -73,6 +86,22 @@ def test_no_great_number_is_needed_if_the_distance_of_two_is_what_is_great(happe
 
 def test_no_great_number_is_needed_if_the_sum_of_squares_is_what_is_great(happens) -> None:
     assert happens("relu", called(lambda x: bool(x.norm() > 1000)), lambda: torch.relu(matrix())) == ""
+
+
+def test_numbers_that_are_close_to_each_other_need_not_be_equal(happens) -> None:
+    close = lambda distance: called(lambda x, y: bool(((x - y).abs() <= distance).any()))  # noqa: E731
+    body = lambda: torch.atan2(random_tensor(shape=(3,)), random_tensor(shape=(3,)))  # noqa: E731
+    assert "equal" not in happens("atan2", close(1e-2), body, special_values=False)
+    assert "equal" not in happens("atan2", close(1e-5), body, special_values=False)
+    assert "elements of x0 and x1 are equal" in happens("atan2", close(0), body, special_values=False)
+
+
+def test_a_dtype_is_not_needed_that_one_of_another_kind_replaces(happens) -> None:
+    body = lambda: torch.square(matrix(dtype=oneof("int64", "float64", "float32"), low=-9, high=9))  # noqa: E731
+    wide = called(lambda x: x.element_size() == 8)
+    assert "only in" not in happens("square", wide, body)
+    assert "only in int64" in happens("square", called(lambda x: str(x.dtype) == "torch.int64"), body)
+    assert "only in float64" in happens("square", called(lambda x: str(x.dtype) == "torch.float64"), body)
 
 
 def test_a_size_is_not_needed_that_an_argument_of_the_same_number_explains(against) -> None:

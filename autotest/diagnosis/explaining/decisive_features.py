@@ -155,7 +155,8 @@ class _Features:
     def _of(self, *concerned: Input) -> str:
         """Return `` of x1`` or `` of x0 or x1`` if there are several inputs, else an empty string."""
         names = [name for item, name in zip(self._inputs, self._names, strict=True) if item in concerned]
-        return f" of {' or '.join(names)}" if len(self._inputs) > 1 else ""
+        names += [name for name, item in self._pushed.items() if item in concerned]
+        return f" of {' or '.join(names)}" if len(self._inputs) > 1 or len(names) > 1 else ""
 
     # -- one feature each --
 
@@ -181,10 +182,10 @@ class _Features:
             yield f"only with {several} memory{self._of(item, *self._taking_its_layout(item))}"
 
     def _taking_its_layout(self, item: Input) -> list[Input]:
-        """Return the contiguous inputs of which each may have the layout of `item` instead of it."""
+        """Return the contiguous inputs and cotangents of which each may have the layout of `item` instead of it."""
         plain, shape = item.with_layout("contiguous"), item.array.data.shape
         found = []
-        for other in self._inputs:
+        for other in (*self._inputs, *self._pushed.values()):
             # It may be too small for the layout, such as a single number beside a matrix.
             variants = [other, *([_broadcast(other, shape)] if _fits(other, shape) else [])]
             if len(other.made_by) == 1 and any(

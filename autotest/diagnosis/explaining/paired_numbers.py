@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,8 @@ OnInputs: TypeAlias = Callable[[Iterable[Input]], ProgramOutcome]
 _FILLED, _ADDED = (-3.0, 3.0, 2.5), 5.0
 #: What is added to one of two inputs, so that no number is equal to one of the other any more.
 _SHIFTS = (0.25, -0.375)
+#: By which part of itself a number is moved, so that it is close to what it was equal to.
+_NEXT = (1e-3, 1e-6)
 #: What the numbers of other inputs are multiplied by: a failure may need the product, or the distance, of both.
 _FACTORS = (0.5, 2.0, 10.0)
 #: What no number of `_rising` is. Equal numbers, which others may be filled with, hide what an operator compares.
@@ -87,7 +89,17 @@ def needs_equal_inputs(one: Input, two: Input, run: OnInputs) -> bool:
     if run(up) != "fails" or not run(up[:1]) == run(up[1:]) == "passes":
         return False
     floating = [item for item in (one, two) if item.array.data.dtype.kind == "f"]
-    return not _fails([[item.with_data(item.array.data + shift)] for item in floating for shift in _SHIFTS], run)
+    moved = [[item.with_data(item.array.data + shift)] for item in floating for shift in _SHIFTS]
+    return not _fails([*moved, *([one] for item in floating for one in _beside_itself(item))], run)
+
+
+def _beside_itself(item: Input) -> Iterator[Input]:
+    """Yield `item` with each number moved by a small part of it, if its dtype can hold the difference."""
+    data = item.array.data
+    for part in _NEXT:
+        near = (data + part * (np.abs(data) + part)).astype(data.dtype)
+        if item.array.dtype != "bfloat16" and (near != data).all():
+            yield item.with_data(near)
 
 
 def order_needed(one: Input, two: Input, run: OnInputs) -> str:

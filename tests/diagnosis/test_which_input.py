@@ -1,4 +1,4 @@
-"""The report names one of several inputs only if no other one can have the feature instead, and no size for its sum."""
+"""A report names one of several inputs, calls, numbers or dtypes only if no other one shows the failure instead."""
 
 from __future__ import annotations
 
@@ -53,6 +53,15 @@ def test_the_memory_of_a_cotangent_may_be_what_is_strided_instead(happens) -> No
     assert happens("exp", wrong, body).endswith("memory of x0 or the cotangent of v3")
 
 
+# -- calls ---------------------------------------------------------------------------------------------------
+
+
+def test_the_call_is_marked_that_gives_a_zero_another_sign(report) -> None:
+    text = report("neg", lambda neg: lambda x: neg(x) + 0.0, lambda: 1 / torch.neg(matrix()))
+    assert text.startswith("faulty diverges from torch: neg, special values (forward)")
+    assert "v1 = torch.neg(x0)  # <-- first divergent call" in text
+
+
 # -- gradients ----------------------------------------------------------------------------------------------
 
 
@@ -94,6 +103,22 @@ def test_numbers_that_are_close_to_each_other_need_not_be_equal(happens) -> None
     assert "equal" not in happens("atan2", close(1e-2), body, special_values=False)
     assert "equal" not in happens("atan2", close(1e-5), body, special_values=False)
     assert "elements of x0 and x1 are equal" in happens("atan2", close(0), body, special_values=False)
+
+
+def test_numbers_of_their_magnitude_need_not_be_equal(happens) -> None:
+    def overflowing(mean: Any) -> Any:
+        return lambda x: x.sum() / x.numel() + 0 * x.sum()  # NaN where the sum overflows
+
+    body = lambda: torch.mean(random_tensor(shape=(2,), low=3e38, high=3.3e38, dtype="float32"))  # noqa: E731
+    assert "equal" not in happens("mean", overflowing, body)
+
+
+def test_fractions_are_not_needed_where_whole_numbers_that_are_as_close_show_it(happens) -> None:
+    def cancelling(var: Any) -> Any:
+        return lambda x, dim: ((x * x).mean(dim) - x.mean(dim) ** 2) * x.shape[dim] / (x.shape[dim] - 1)
+
+    body = lambda: torch.var(matrix(dim1=5), dim=1)  # noqa: E731
+    assert "whole number" not in happens("var", cancelling, body, special_values=False)
 
 
 def test_a_dtype_is_not_needed_that_one_of_another_kind_replaces(happens) -> None:

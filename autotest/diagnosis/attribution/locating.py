@@ -10,7 +10,7 @@ from typing import Any
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.attribution.influences import influences
-from autotest.diagnosis.attribution.lockstep import first_divergent_in
+from autotest.diagnosis.attribution.lockstep import first_divergent_in, first_unlike_in_zeros
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
@@ -41,7 +41,8 @@ class Located:
     #: The slot of that call in `alone`.
     alone_slot: int = 0
     #: If no call is divergent: the slot of the optimizer's step, of the write, or of the call in the backward, after
-    #: which the sides differ. Its operands may already differ by rounding, so this is only a place to start looking.
+    #: which the sides differ, or of the call whose result has a zero of another sign. Its operands may already differ
+    #: by rounding, so this is only a place to start looking.
     hint: int | None = None
     #: Pairs of the reference's and the candidate's gradients, if they were compared.
     gradients: PairedGradients | None = None
@@ -107,7 +108,8 @@ class _Search:
         # A write may change more values on one side, where the result of a call is its operand or a view of it.
         changing = [call.slot for call in program.calls if is_step(call) or writes(call)]
         if slot is None:
-            return Located(None, hint=self._turning(changing))
+            turning = self._turning(changing)
+            return Located(None, hint=self._unlike_in_zeros() if turning is None else turning)
         found = self._forward(slot)
         reads = first.slot == slot or program.calls[first.slot].kind == "tensor"
         if found.alone is None and reads and slot not in changing:
@@ -115,6 +117,11 @@ class _Search:
             earlier = self._turning([other for other in changing if other < slot])
             return found if earlier is None else Located(None, hint=earlier)
         return found
+
+    def _unlike_in_zeros(self) -> int | None:
+        if self.first.symptom != "value":
+            return None
+        return first_unlike_in_zeros(self._influences - {self.first.slot}, self.program, self.pair, self.settings)
 
     def _only_call(self) -> int | None:
         """Return the call that gave the first mismatch its value, if it is the only one of the program, besides inputs.

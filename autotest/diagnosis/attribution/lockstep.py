@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Container, Iterable, Iterator
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
@@ -38,6 +40,14 @@ def first_divergent(program: Program, pair: Pair, settings: Settings) -> int | N
 def first_divergent_in(values: Container[int], program: Program, pair: Pair, settings: Settings) -> int | None:
     """Return the first call that, on the reference's operands, gives the value of one of the slots `values` unlike."""
     return _Lockstep(program, pair, settings, values=values).run()
+
+
+def first_unlike_in_zeros(values: Container[int], program: Program, pair: Pair, settings: Settings) -> int | None:
+    """Return the first call that, on the reference's operands, gives one of `values` another sign of zero.
+
+    -0.0 equals 0.0, so that the call agrees; what is computed from it, such as ``1 / x``, does not.
+    """
+    return _Lockstep(program, pair, settings, values=values, only_zeros=True).run()
 
 
 def gradients_of_steps(program: Program, pair: Pair, settings: Settings) -> dict[int, Gradients] | None:
@@ -72,8 +82,11 @@ class _Lockstep:
         *,
         only_steps: bool = False,
         values: Container[int] | None = None,
+        only_zeros: bool = False,
     ) -> None:
         self._program, self._pair, self._settings, self._only_steps = program, pair, settings, only_steps
+        #: Whether the signs of zeros are compared, and nothing else.
+        self._only_zeros = only_zeros
         #: The slots whose values count; a call that gives another value unlike is passed over.
         self._counting: Container[int] = range(len(program.calls)) if values is None else values
         self._exact = frozenset[int]() if settings.tolerance.given else exact_conversions(program.calls)
@@ -167,6 +180,8 @@ class _Lockstep:
         return differs
 
     def _unlike(self, mine: Any, theirs: Any, *, exactly: bool, contents: bool) -> bool:
+        if self._only_zeros:
+            return _has_unlike_zeros(mine, theirs)
         settings = self._settings
         tolerance, values = EXACT if exactly else settings.tolerance, settings.check_values and contents
         how = Comparison("forward", tolerance, 0, settings.check_dtype, values)
@@ -265,6 +280,16 @@ class _Lockstep:
             made = call.kwargs["requires_grad"] if call.kind == "tensor" else call.target in _MAKING_LEAVES
             if made and isinstance(self._values[0][call.slot], types):  # a module has a requires_grad_, too
                 yield call.slot
+
+
+def _has_unlike_zeros(mine: Any, theirs: Any) -> bool:
+    """Return whether a zero of one tensor is -0.0 and that of the other one 0.0."""
+    if type(mine) is not TensorValue or type(theirs) is not TensorValue or mine.data.shape != theirs.data.shape:
+        return False
+    if {mine.data.dtype.kind, theirs.data.dtype.kind} != {"f"}:
+        return False
+    zeros = (mine.data == 0) & (theirs.data == 0)
+    return bool((np.signbit(mine.data) != np.signbit(theirs.data))[zeros].any())
 
 
 def gradients_before(framework: Framework, optimizer: Any) -> list[TensorValue | None]:

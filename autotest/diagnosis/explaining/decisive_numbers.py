@@ -17,6 +17,8 @@ _ORDINARY = (1.0, 0.5, 2.5, -3.0, 8.0)
 _WHOLE = (1, 2, 5)
 #: Odd numbers that are added to even ones: the last digit of the sum is lost in half and in single precision.
 _LONG = (2049, 2**24 + 1)
+#: What fractions are multiplied by for whole numbers with some of their digits.
+_LARGER = 1000
 #: What is added to whole numbers, or taken away from them.
 _PARTS = (0.5, 0.25, -0.375)
 #: How many times their number great whole numbers are at least: different ones of about their magnitude are tried.
@@ -58,6 +60,8 @@ def needs_equal_elements(array: Array, run: OnNumbers) -> bool:
     greatest = float(data.reshape(-1)[np.argmax(np.abs(data))])
     if data.dtype.kind in "iu" and abs(greatest) > _FAR * count:
         orders += [greatest - math.copysign(1, greatest) * order for order in (rising, mixed)]
+    if data.dtype.kind == "f" and 0 < abs(greatest) < math.inf:  # the failure may need their magnitude
+        orders += [greatest * (1 - order / (_FAR * count)) for order in (rising, mixed)]
     return ending_of([order.reshape(data.shape).astype(data.dtype) for order in orders], run) == "passes"
 
 
@@ -140,6 +144,7 @@ def _ordinary(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     # All numbers may have the same whole part, and equal ones hide what an operator confuses.
     whole = [np.floor(data), np.ceil(data), rising, -rising]
     whole += [2 * np.floor(data) + one for one in holdable(_LONG, data.dtype)]
+    whole += [np.rint(data * _LARGER)]  # as close to each other as they were
     return _claim("not a whole number", whole, run)
 
 

@@ -371,7 +371,9 @@ def _add_section(report: pytest.TestReport, found: Sequence[FindingSummary], con
     from autotest.report import session
 
     asked = config.getoption("autotest_candidate") or ""
-    report.sections.append(("autotest", session.reproduction(found, _from_here(report.nodeid, config), asked)))
+    # The variable takes precedence over the test, so that the trial would draw other numbers without it.
+    special = os.environ.get("AUTOTEST_SPECIAL_VALUES", "") if config.getini("autotest_special_values") else ""
+    report.sections.append(("autotest", session.reproduction(found, _from_here(report.nodeid, config), asked, special)))
 
 
 def _from_here(node: str, config: pytest.Config) -> str:

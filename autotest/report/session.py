@@ -165,8 +165,16 @@ def _by_candidate(items: Sequence[TestSummary]) -> list[str]:
     return lines
 
 
-def reproduction(found: Sequence[FindingSummary], node: str, candidate: str = "") -> str:
-    """Return a failed test's own section; `candidate` is the value of the run's option for it."""
+def reproduction(found: Sequence[FindingSummary], node: str, candidate: str = "", special_values: str = "") -> str:
+    """Return a failed test's own section.
+
+    Args:
+        found: the findings of the test.
+        node: the id of the test.
+        candidate: the value of the run's option for it.
+        special_values: the value of the run's variable for them.
+    """
+    given = f" AUTOTEST_SPECIAL_VALUES={special_values}" if special_values else ""
     lines: dict[str, None] = {}  # ordered and unique: the commands for one trial are listed once
     for one in found:
         state = f"  ({one['verified']})" if one["verified"] else ""
@@ -178,7 +186,7 @@ def reproduction(found: Sequence[FindingSummary], node: str, candidate: str = ""
             name = node.rpartition("::")[2]
             said, command = "only this", f"pytest --autotest-sweep={shlex.quote(name)}"
         else:
-            variables = f"AUTOTEST_SEED={one['seed']} AUTOTEST_TRIAL={one['trial']}"
+            variables = f"AUTOTEST_SEED={one['seed']} AUTOTEST_TRIAL={one['trial']}{given}"
             said, command = "this trial", f"{variables} pytest {shlex.quote(node)}"
         chosen = f" --autotest-candidate {shlex.quote(candidate)}" if candidate else ""
         lines[f"{said.ljust(10)}  {command}{chosen}"] = None

@@ -256,6 +256,14 @@ def test_the_named_command_brings_the_trial_back(suite, run, monkeypatch):
     result.stdout.fnmatch_lines(["1 test ran 1 trial: 1 accepted*"])
 
 
+def test_the_named_command_draws_special_values_if_the_run_did_so_against_the_test(suite, run, monkeypatch):
+    suite(DIVERGES.replace("n=4", "n=4, special_values=False"))
+    monkeypatch.setenv("AUTOTEST_SPECIAL_VALUES", "1")
+    run().stdout.fnmatch_lines(["this trial  AUTOTEST_SEED=0 AUTOTEST_TRIAL=0 AUTOTEST_SPECIAL_VALUES=1 pytest *"])
+    monkeypatch.delenv("AUTOTEST_SPECIAL_VALUES")
+    run("-o", "autotest_special_values=false").stdout.fnmatch_lines(["this trial * AUTOTEST_TRIAL=0 pytest *"])
+
+
 def test_the_named_command_is_for_the_folder_where_pytest_was_started(suite, run, monkeypatch):
     file = suite(DIVERGES)
     (elsewhere := file.parent / "elsewhere").mkdir()

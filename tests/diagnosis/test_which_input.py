@@ -129,6 +129,12 @@ def test_a_dtype_is_not_needed_that_one_of_another_kind_replaces(happens) -> Non
     assert "only in float64" in happens("square", called(lambda x: str(x.dtype) == "torch.float64"), body)
 
 
+def test_elements_may_be_missing_from_one_input_beside_others(happens) -> None:
+    wrong = called(lambda tensors: any(not one.numel() for one in tensors))
+    body = lambda: torch.cat([random_tensor(shape=(0, 3)), random_tensor(shape=(2, 3))])  # noqa: E731
+    assert happens("cat", wrong, body) == "only where an input has no elements"
+
+
 def test_a_size_is_not_needed_that_an_argument_of_the_same_number_explains(against) -> None:
     def replaced(cls: Any) -> Any:
         class Conv2d(cls):  # type: ignore[misc]

@@ -55,7 +55,8 @@ def size_clauses(
         sizes = _Sizes(size, program, inputs, run, trial, with_numbers=size not in counted)
         if size == 0:
             if sizes.resized(1) == "passes":
-                yield "only without elements"
+                alone = any(0 not in shape for shape in shapes)
+                yield "only where an input has no elements" if alone else "only without elements"
         elif (size != 2 or telling) and sizes.smaller() == "passes":
             yield from sizes.larger(elements=elements)
 

@@ -17,8 +17,9 @@ class {title}(Namespace):
     """{name}, whose names are torch's.
 
     Override what differs: from_numpy, to_numpy, seed, synchronize, literal, resolve, operation. For a framework of
-    functions on immutable arrays, start with `autotest adapter new {name} --functions` instead. For a library of
-    operators on torch's own tensors, use `autotest.frameworks.kernels.Kernels` instead.
+    functions on immutable arrays, start with `autotest adapter new {name} --functions` instead, and for functions of
+    NumPy's arrays with backward functions written by hand with `--kernels`. For a library of operators on torch's own
+    tensors, use `autotest.frameworks.kernels.Kernels` instead.
     """
 
     #: A missing name counts as absent, not as a finding. Remove this line if it claims to have all of torch's names.
@@ -55,9 +56,17 @@ class {title}(Functional):
     module = "{name}"
     #: The dtypes of torch that it supports.
     dtypes = ("float32", "float64", "int64", "bool")
+    #: For scripts that need {name} only: its name there, and the lines that compute gradients of ``forward``, which
+    #: takes the leaves and returns the outputs. Without them, scripts import this adapter, and with it this library.
+    short = "{name}"
+    gradient_lines = ("({{gradients}}) = {name}.vjp(forward, [{{leaves}}], [{{cotangents}}])",)
 
     def __init__(self) -> None:
         super().__init__("{name}", "{name}_adapter:factory")
+
+    def array_types(self) -> tuple[type, ...]:
+        """Return the classes of its arrays."""
+        return self.root.ndarray, np.generic
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> Any:
         """Return an array with a copy of `data`."""
@@ -81,7 +90,8 @@ class {title}(Functional):
         """Return the gradients of `arrays` for the `cotangents` of the results of `function(*arrays)`.
 
         Delete this method if {name} has no gradients: only results are compared then. If it has backward functions,
-        derive the class from `autotest.frameworks.hand_written.HandWritten` instead, and name them in `backward`.
+        derive the class from `autotest.frameworks.hand_written.HandWritten` instead, and name them in `backward`; for
+        functions of NumPy's arrays, `autotest adapter new {name} --kernels` writes less.
         """
         raise NotImplementedError("define how {name} differentiates")
 
@@ -108,4 +118,56 @@ def factory() -> {title}:
     return {title}()
 '''
 
-__all__ = ["FUNCTIONS", "NAMESPACE"]
+#: For functions of NumPy's arrays with backward functions written by hand.
+KERNELS: Final = '''\
+"""The adapter of {name}."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autotest.frameworks.hand_written import Backward
+from autotest.frameworks.numpy_kernels import NumpyKernels
+
+
+class {title}(NumpyKernels):
+    """{name}: functions of NumPy's arrays, and their backward functions. The names below are examples: correct them.
+
+    Tests call torch's operators of these names. Call {name} as `self.root`, so that scripts call it by its own names.
+    """
+
+    module = "{name}"
+
+    def __init__(self) -> None:
+        super().__init__("{name}", "{name}_adapter:factory")
+
+    @functools.cached_property
+    def spelling(self) -> Mapping[str, Callable[..., Any]]:
+        """Map torch's names to functions of arrays with torch's parameter names."""
+        own = self.root
+        return {{
+            "relu": lambda input: own.relu(input),
+            "softmax": lambda input, dim: own.softmax(input, axis=dim),
+        }}
+
+    @functools.cached_property
+    def backward(self) -> Mapping[str, Backward]:
+        """Map the same names to functions of the result's gradient, the result and the arguments.
+
+        They return the gradients of the arguments in their order, None for one that has none. What a forward function
+        keeps for its backward function has to be computed again.
+        """
+        own = self.root
+        return {{
+            "relu": lambda gradient, result, input: own.relu_backward(gradient, input),
+            "softmax": lambda gradient, result, input, dim: own.softmax_backward(gradient, result, axis=dim),
+        }}
+
+
+def factory() -> {title}:
+    return {title}()
+'''
+
+__all__ = ["FUNCTIONS", "KERNELS", "NAMESPACE"]

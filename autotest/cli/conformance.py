@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError
-from autotest.cli.adapter_templates import FUNCTIONS, NAMESPACE
+from autotest.cli.adapter_templates import FUNCTIONS, KERNELS, NAMESPACE
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 
 
@@ -27,10 +27,21 @@ def add_to(commands: Any) -> None:
     kinds = adapter.add_subparsers(metavar="ACTION", required=True)
     new = kinds.add_parser("new", help="write the skeleton of an adapter")
     new.add_argument("name", metavar="NAME", help="the module that the framework is imported as")
-    new.add_argument(
+    kind = new.add_mutually_exclusive_group()
+    kind.add_argument(
         "--functions",
-        action="store_true",
+        action="store_const",
+        dest="template",
+        const=FUNCTIONS,
+        default=NAMESPACE,
         help="for a framework of functions on immutable arrays; without it, for a framework with torch's names",
+    )
+    kind.add_argument(
+        "--kernels",
+        action="store_const",
+        dest="template",
+        const=KERNELS,
+        help="for functions of NumPy's arrays with backward functions written by hand",
     )
     new.set_defaults(run=write)
 
@@ -63,7 +74,8 @@ def write(arguments: argparse.Namespace) -> int:
     path = Path(f"{name}_adapter.py")
     if path.exists():
         raise UsageError(f"{path} exists already and was not changed; remove it first, or give another name")
-    template = FUNCTIONS if arguments.functions else NAMESPACE
-    path.write_text(template.format(name=name, title=name.strip("_").title().replace("_", "")), encoding="utf-8")
+    path.write_text(
+        arguments.template.format(name=name, title=name.strip("_").title().replace("_", "")), encoding="utf-8"
+    )
     print(f"wrote {path}\nNext: autotest conformance {path.stem}:factory")
     return NOTHING_NEW

@@ -34,7 +34,7 @@ from autotest.frameworks.scripts import through_adapter, way_to
 from autotest.frameworks.shown_values import shown
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, backpropagate, listed, parent_of
 from autotest.frameworks.traced import TracedNamespace, Transcript
-from autotest.frameworks.transcribing import transcribing
+from autotest.frameworks.transcribing import TranscribingFunction, transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
 from generators import DTYPES
 
@@ -53,6 +53,7 @@ class Functional(ArrayFramework):
         spelling: torch's name (a path, or its last part) -> a function of the framework's arrays, with torch's
             parameter names. Methods and operators are translated as the functions of the same names.
         dtypes: the names of the dtypes that the framework has.
+        transcribing_class: how calls and gradients are recorded for scripts, see `transcribing`.
     """
 
     module: str
@@ -63,6 +64,7 @@ class Functional(ArrayFramework):
     #: Format string of the expression in a script that makes an array a constant for gradients.
     constant_text: str = "{}"
     dtypes: Sequence[str] = DTYPES
+    transcribing_class: type = TranscribingFunction
     translates = True
     has_strides = False
     tensor_types = (TapeTensor,)
@@ -145,6 +147,10 @@ class Functional(ArrayFramework):
         # A number of NumPy's is an array without dimensions, although its float64 is a `float`.
         if isinstance(made, PLAIN_TYPES) and not isinstance(made, np.generic):
             return made
+        kinds = self.array_types()
+        if kinds and not isinstance(made, (*kinds, np.generic)):
+            expected = " or ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"a function of {self.name} returned a {type(made).__name__}; expected {expected}")
         result = TapeTensor(self.computed(made), (node, at) if node is not None and self.is_floating(made) else None)
         if source is not None:
             self.alias_of(result, source, path)
@@ -332,9 +338,10 @@ class Functional(ArrayFramework):
         kinds = self.array_types()
         if not (kinds and self.short):
             return None
-        imports = (*way_to(self.root, self.module), f"import {self.module} as {self.short}")
+        called = "" if self.short == self.module else f" as {self.short}"
+        imports = (*way_to(self.root, self.module), f"import {self.module}{called}")
         written = Transcript(kinds, "\n".join(imports), pure=True)
-        made: Any = transcribing(self)
+        made: Any = transcribing(self, self.transcribing_class)
         made.written, made._operations, made.recording = written, {}, True
         made.__dict__["root"] = TracedNamespace(self.root, self.short, written)
         return made, written

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import abc
 import functools
+import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional import Functional
 from autotest.frameworks.functional_calls import VIEWS
 from autotest.frameworks.numpy_translations import arrangements
 from autotest.frameworks.tape import ArrayLike, Pure, listed
+from autotest.frameworks.traced import Transcript
+from autotest.frameworks.transcribing import Transcribing
 from autotest.program import leaves, map_operand
 
 #: A backward function. It is called with the gradient of the result (a tuple if there are several results), the result
@@ -46,14 +51,21 @@ class HandWritten(Functional):
     own functions.
     """
 
+    transcribing_class = Transcribing
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("cast", "take"):
+            method = getattr(cls, name)
+            if not getattr(method, "__isabstractmethod__", False) and not hasattr(method, "noted"):
+                setattr(cls, name, _noted(name, method))
+
     def __init__(self, name: str, origin: str = "") -> None:
         super().__init__(name, origin)
         #: The calls that the function to differentiate makes, while it runs.
         self._calls: list[Called] | None = None
-        self.own_calls: int = 0
         self._recorded: dict[str, Pure] = {}
-        for method in ("cast", "take"):  # which the subclass defines
-            setattr(self, method, self._recording(method, getattr(self, method)))
+        self.own_calls: int = 0
 
     @property
     @abc.abstractmethod
@@ -75,7 +87,7 @@ class HandWritten(Functional):
         except Absent:
             if path not in ARRANGING:
                 raise
-            return self.arranging(arrangements(np)[path])
+            return self.through_numpy(arrangements(np)[path])
 
         @functools.wraps(own)
         def counted(*args: Any, **kwargs: Any) -> Any:
@@ -84,47 +96,47 @@ class HandWritten(Functional):
 
         return counted
 
-    def arranging(self, function: Pure) -> Pure:
-        """Return `function`, which arranges the elements of NumPy's arrays, as a function of the library's arrays."""
+    def through_numpy(self, function: Pure) -> Pure:
+        """Return `function` of NumPy's arrays, whose result has the dtype of the first, as one of this library's."""
 
         def read(leaf: Any) -> Any:
             return self.numpy(leaf) if self._is_array(leaf) else leaf
 
-        def arranged(*args: Any, **kwargs: Any) -> ArrayLike:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> ArrayLike:
             first = next(leaf for leaf in leaves((args, kwargs)) if self._is_array(leaf))
             given = [map_operand(item, read) for item in args]
             made = function(*given, **{key: map_operand(item, read) for key, item in kwargs.items()})
             return self.array(made, self.dtype_of_array(first))
 
-        return functools.wraps(function)(arranged)
+        return call
 
     def add(self, one: ArrayLike, other: ArrayLike) -> ArrayLike:
         try:
             return super().add(one, other)
         except Absent:  # gradients of an operand that is used twice are added up all the same
-            return self.array(self.numpy(one) + self.numpy(other), self.dtype_of_array(one))
+            return self.through_numpy(operator.add)(one, other)
+
+    def call_noted(self, name: str, function: Pure, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call `function` and note the call, if a function to differentiate makes it."""
+        calls, self._calls = self._calls, None  # calls that the function makes belong to it
+        try:
+            made = function(*args, **kwargs)
+        finally:
+            self._calls = calls
+        if calls is not None:
+            calls.append(Called(name, function, args, kwargs, made))
+        return made
 
     def _recording(self, name: str, function: Pure) -> Pure:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            calls, self._calls = self._calls, None  # calls that the function makes belong to it
-            try:
-                made = function(*args, **kwargs)
-            finally:
-                self._calls = calls
-            if calls is not None:
-                calls.append(Called(name, function, args, kwargs, made))
-            return made
-
-        return call
+        return functools.wraps(function)(lambda *args, **kwargs: self.call_noted(name, function, args, kwargs))
 
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
         calls: list[Called] = []
         self._calls = calls
-        # Arrays are told apart by identity, and a constant may be the same array as a varied one.
-        varied = [self.array(self.numpy(one), self.dtype_of_array(one)) for one in arrays]
+        varied = [*map(self.distinct, arrays)]
         try:
-            made = function(*varied)
+            made = self.called_again(function, varied)
         finally:
             self._calls = None
         gradients: dict[int, ArrayLike] = {}
@@ -140,7 +152,19 @@ class HandWritten(Functional):
                 for operand, gradient in zip(operands, self._pushed(called, operands, held), strict=True):
                     if gradient is not None and self.is_floating(operand):
                         self._give(gradients, operand, gradient)
-        return [gradients.get(id(array), self.zeros_like(array)) for array in varied]
+        return [gradients[id(array)] if id(array) in gradients else self.no_gradient(array) for array in varied]
+
+    def no_gradient(self, array: ArrayLike) -> ArrayLike:
+        """Return the gradient of an `array` for which no backward function returns one."""
+        return self.zeros_like(array)
+
+    def distinct(self, array: ArrayLike) -> ArrayLike:
+        """Return a copy of `array`: arrays are told apart by identity, and a constant may be the same one."""
+        return self.array(self.numpy(array), self.dtype_of_array(array))
+
+    def called_again(self, function: Pure, arrays: list[ArrayLike]) -> Any:
+        """Return ``function(*arrays)``, which was called before with the same numbers."""
+        return function(*arrays)
 
     def _is_array(self, value: Any) -> bool:
         return isinstance(value, self.array_types() or (np.ndarray, np.generic))
@@ -199,17 +223,49 @@ class HandWritten(Functional):
 
         args = [map_operand(item, place) for item in called.args]
         named = {key: map_operand(item, place) for key, item in called.kwargs.items()}
-        # The sums are no work of the library, so they are as exact as possible.
-        total = np.zeros(starts[-1], np.result_type(np.float64, *map(self.numpy, given)))
-        for source, gradient in zip(listed(called.function(*args, **named)), given, strict=True):
-            np.add.at(total, self.numpy(source).reshape(-1), self.numpy(gradient).reshape(-1))
+        sources = [self.numpy(source) for source in listed(called.function(*args, **named))]
         return [
-            self.array(
-                total[start : start + size].reshape(self.shape_of(operand)),
-                self.dtype_of_array(operand if id(operand) in varied else given[0]),
+            self.zeros_like(operand)
+            if id(operand) not in varied
+            else self.cast(
+                self.through_numpy(functools.partial(_put_back, sources, start, self.shape_of(operand)))(*given),
+                self.dtype_of_array(operand),
             )
-            for operand, start, size in zip(operands, starts[:-1], sizes, strict=True)
+            for operand, start in zip(operands, starts[:-1], strict=True)
         ]
+
+    def transcribing(self) -> tuple[Framework, Transcript] | None:
+        made = super().transcribing()
+        if made is not None:
+            vars(made[0])["_recorded"] = {}  # those of the copy call it, and not this adapter
+        return made
+
+
+def _put_back(sources: Sequence[Any], start: int, shape: tuple[int, ...], *gradients: Any) -> Any:
+    """Return sums of the elements of `gradients`, each at the place that `sources` gives, from `start` on."""
+    size = math.prod(shape)
+    total: Any = 0
+    for source, gradient in zip(sources, gradients, strict=True):
+        at, numbers = source.reshape(-1) - start, gradient.reshape(-1)
+        kept = (at >= 0) & (at < size)
+        if not kept.all():
+            at, numbers = at[kept], numbers[kept]
+        if numbers.dtype.kind == "c":
+            total = total + 1j * np.bincount(at, numbers.imag, size)
+            numbers = numbers.real
+        total = total + np.bincount(at, numbers, size)
+    return total.reshape(shape)
+
+
+def _noted(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `method` of an adapter as one whose calls are noted under `name`."""
+
+    @functools.wraps(method)
+    def call(self: HandWritten, *args: Any, **kwargs: Any) -> Any:
+        return self.call_noted(name, functools.partial(method, self), args, kwargs)
+
+    call.noted = True  # type: ignore[attr-defined]
+    return call
 
 
 __all__ = ["SELECTIONS", "Backward", "Called", "HandWritten"]

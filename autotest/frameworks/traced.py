@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +16,7 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import literals
 from autotest.emission.code import ARITHMETIC, COMPARISONS
 from autotest.emission.quoting import bracketed
+from autotest.frameworks.traced_numpy import source_of
 from autotest.program.numpy_scalars import is_scalar
 
 #: A variable name in a statement.
@@ -45,9 +47,12 @@ class Transcript:
         #: id of a constant, such as a dtype -> its source, and the constant, which is kept alive by this.
         self._constants: dict[int, tuple[str, Any]] = {}
         self._count = 0
-        #: `muted`: whether recording is off. `only_written`: whether the next call is recorded but not made.
+        #: Whether recording is off.
         self.muted = False
-        self.only_written = False
+        #: Whether the last statement raised.
+        self.raised = False
+        #: Whether calls are made again: each has the name of the earlier statement that is the same.
+        self._repeats = False
 
     def constant(self, value: Any, text: str) -> None:
         self._constants[id(value)] = (text, value)
@@ -70,6 +75,10 @@ class Transcript:
             if text is None:
                 raise NotReplayable(f"an array of {value.size} numbers is too large for one line")
             return text
+        if isinstance(value, np.dtype):
+            return f'np.dtype("{value.name}")'
+        if isinstance(value, type) and issubclass(value, np.generic):
+            return source_of(value)
         if isinstance(value, (list, tuple)):
             inside = ", ".join(map(self.text, value))
             if isinstance(value, list):
@@ -104,20 +113,14 @@ class Transcript:
         return self.evaluated(lambda: function(*given, **named), f"{text}({', '.join(parts)})")
 
     def evaluated(self, action: Callable[[], Any], text: str) -> Any:
-        """Return the result of `action`, whose source is `text`, and record it. An action that raises is recorded, too.
-
-        Raises:
-            NotCarriedOut: if `only_written` is set: then the action is recorded but not run.
-        """
+        """Return the result of `action`, whose source is `text`, and record it, also if it raises."""
         if self.muted:
             return self._followed(action(), "")
-        if self.only_written:
-            self._keep(text)
-            raise NotCarriedOut
         try:
             made = action()
         except Exception:
             self._keep(text)
+            self.raised = True
             raise
         if made is None:
             self.statements.append(("", text))
@@ -126,7 +129,19 @@ class Transcript:
             return made
         return self._followed(made, self._keep(text))
 
+    @contextlib.contextmanager
+    def repeated(self) -> Iterator[None]:
+        """Return a context in which calls that were made before are made again, and not recorded again."""
+        self._repeats = True
+        try:
+            yield
+        finally:
+            self._repeats = False
+
     def _keep(self, text: str) -> str:
+        earlier = [name for name, known in self.statements if known == text] if self._repeats else []
+        if earlier:
+            return earlier[-1]
         name = f"t{self._count}"
         self._count += 1
         self.statements.append((name, text))
@@ -172,10 +187,6 @@ class TracedGradient(NamedTuple):
     end: int
     #: Why no function has these gradients; empty if one has.
     trouble: str
-
-
-class NotCarriedOut(Exception):
-    """Raised instead of making a call that was to be recorded only."""
 
 
 class _Named:
@@ -255,6 +266,16 @@ class Traced(_Named):
         written = self._written
         text = "" if written.muted else f"{self._text}[{written.key(key)}] = {written.text(value)}"
         written.evaluated(lambda: operator.setitem(self._real, opened(key), opened(value)), text)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self._written.call(function, source_of(function), args, kwargs)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        return self._written.call(getattr(ufunc, method), source_of(ufunc, method), args, kwargs)
+
+    @property
+    def __array_struct__(self) -> Any:  # NumPy asks for this first
+        raise NotReplayable("NumPy reads an array, and does with it what is not recorded")
 
     def __len__(self) -> int:
         return len(self._real)

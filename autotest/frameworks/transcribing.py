@@ -28,19 +28,24 @@ def bare(adapter: Any) -> Any:
     return made
 
 
-def transcribing(adapter: _Functional) -> _Functional:
-    """Return a copy of `adapter` that records its operations in its attribute `written`, a `Transcript`."""
+def transcribing(adapter: _Functional, how: type) -> _Functional:
+    """Return a copy of `adapter` that records its operations in its attribute `written`, a `Transcript`.
+
+    Args:
+        adapter: the adapter.
+        how: the class whose methods record: `Transcribing` if gradients are operations like others, and
+            `TranscribingFunction` if they are those of a function.
+    """
     kind = type(adapter)
     made = bare(adapter)
-    made.__class__ = type(f"Transcribing{kind.__name__}", (_Transcribing, kind), {})
+    made.__class__ = type(f"Transcribing{kind.__name__}", (how, kind), {})
     return made
 
 
-class _Transcribing:
+class Transcribing:
     """Overrides the methods of `Functional` that differ when its arrays are traced."""
 
     written: Transcript
-    gradient_lines: tuple[str, ...]
     constant_text: str
     recording: bool
 
@@ -51,6 +56,13 @@ class _Transcribing:
             yield
         finally:
             self.written.muted = before
+
+    def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
+        own: Any = super()
+        made, written = own.array(data, dtype), self.written
+        if type(made) is not np.ndarray or written.muted:
+            return made
+        return written.evaluated(lambda: made, written.text(made))  # an adapter of NumPy has made it without a call
 
     def constant(self, array: ArrayLike) -> ArrayLike:
         written = self.written
@@ -85,6 +97,33 @@ class _Transcribing:
     def numpy(self, array: Any) -> np.ndarray[Any, Any]:
         with self._muted():
             return super().numpy(opened(array))  # type: ignore[misc, no-any-return]
+
+    def distinct(self, array: ArrayLike) -> ArrayLike:
+        text = self.written.text(array)
+        with self._muted():
+            own: Any = super()
+            return Traced(opened(own.distinct(array)), text, self.written)
+
+    def through_numpy(self, function: Pure) -> Pure:
+        own: Any = super()
+        made: Pure = own.through_numpy(function)
+        if made is not function and not self.written.muted:
+            raise NotReplayable("elements are moved outside of the framework")
+        return made
+
+    def called_again(self, function: Pure, arrays: list[ArrayLike]) -> Any:
+        with self.written.repeated():
+            own: Any = super()
+            return own.called_again(function, arrays)
+
+    def no_gradient(self, array: ArrayLike) -> ArrayLike:
+        raise NotReplayable("zeros that no call returns stand for a gradient")
+
+
+class TranscribingFunction(Transcribing):
+    """Records gradients as those of one function."""
+
+    gradient_lines: tuple[str, ...]
 
     def vjp(self, function: Any, arrays: list[Any], cotangents: list[Any]) -> list[Any]:
         def plain(*given: Any) -> list[Any]:
@@ -131,6 +170,8 @@ class _Transcribing:
 
     def _trouble(self, roots: Iterable[TapeTensor], inputs: Iterable[TapeTensor]) -> str:
         """Return why gradients of the recorded statements would differ from the tape's; empty if they would not."""
+        if not self.gradient_lines:
+            return "the adapter has no `gradient_lines`"
         own: Any = self
         written = self.written
         texts = [written.text(leaf.array) for leaf in inputs]
@@ -154,4 +195,4 @@ class _Transcribing:
         return TapeTensor(own.array(np.ones(own.shape(root)), own.dtype_of(root)))
 
 
-__all__ = ["bare", "transcribing"]
+__all__ = ["Transcribing", "TranscribingFunction", "bare", "transcribing"]

@@ -50,9 +50,11 @@ def as_native_code(program: Program, side: Framework, slot: int, suffix: str = "
         except NotReplayable:
             raise
         except Exception:
-            if call.slot != slot or suffix or not written.statements:
-                raise
-            return NativeCode(written.imports, tuple(_flat(written.statements)), written.statements[-1][0])
+            if call.slot != slot or suffix or not written.raised:
+                raise  # the adapter raised, after the framework's own calls
+            last = written.statements[-1][0]
+            needed = _needed(written.statements, [last]) if written.pure and last else written.statements
+            return NativeCode(written.imports, tuple(_flat(needed)), last)
         written.rename(adapter.text_of(values[-1]), own[call.slot])
     result = written.text(adapter.text_of(_at(values[slot], suffix, adapter)))
     return NativeCode(written.imports, tuple(_rendered(written, result)), result)

@@ -197,6 +197,16 @@ def test_torch_of_another_interpreter_runs_the_same_function(tmp_path):
 
 
 @pytest.mark.usefixtures("few_lines")
+def test_gradients_whose_lines_the_adapter_does_not_say_have_no_script():
+    class Silent(block_framework.BlockFramework):
+        gradient_lines = ()
+
+    asked = program(*TANH, BACKWARD, shapes=((2, 3), (2,)))
+    assert as_native_code(asked, Silent(), 3).result == "v3"
+    with pytest.raises(NotReplayable, match="the adapter has no `gradient_lines`"):
+        as_native_code(asked, Silent(), 0, ".grad")
+
+
 def test_the_interpreter_may_be_named_to_the_script_and_must_be_where_it_is_for_anybody(tmp_path):
     text = without_place(script(SIMPLE, "torch", "other", RIGHT, asked(python="/no/such/python")))
     assert "/no/such" not in text

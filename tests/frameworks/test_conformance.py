@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from autotest import random_tensor, torch
 from autotest.cli import main
 from autotest.comparison import TensorValue
 from autotest.emission import Script
@@ -18,6 +19,7 @@ from autotest.program import Array, Root
 from autotest.running.conformance import check_names, conformance
 from autotest.running.conformance_in_processes import conformance_in_processes
 from tests.support import block_framework
+from tests.support.running import agrees, trial
 
 
 def planted(**methods):
@@ -289,6 +291,30 @@ def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monke
     wrong = [line for line in told if "WRONG" in line]
     assert wrong
     assert all("NotImplementedError: define how numpy differentiates" in line for line in wrong)
+
+
+def test_a_skeleton_of_kernels_compares_what_it_names(tmp_path, monkeypatch, capsys):
+    (tmp_path / "own_kernels.py").write_text(
+        "import numpy as np\n"
+        "def relu(x): return np.maximum(x, 0)\n"
+        "def relu_backward(gradient, x): return gradient * (x > 0)\n"
+        "def softmax(x, axis): return np.exp(x) / np.exp(x).sum(axis, keepdims=True)\n"
+        "def softmax_backward(gradient, y, axis): return y * (gradient - (gradient * y).sum(axis, keepdims=True))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["adapter", "new", "own_kernels", "--kernels"]) == 0
+    assert main(["conformance", "own_kernels_adapter:factory"]) == 0
+    candidate = framework("own_kernels_adapter:factory")
+
+    def body():
+        x = random_tensor(shape=(3, 4), low=-1, high=1)
+        return torch.relu(x), torch.softmax(x, 1)
+
+    assert agrees(trial(body, candidate, special_values=False))
+    with pytest.raises(SystemExit):
+        main(["adapter", "new", "own_kernels", "--kernels", "--functions"])
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_a_number_of_numpy_is_a_tensor_without_dimensions_in_a_framework_of_functions(tmp_path, monkeypatch):

@@ -1,0 +1,133 @@
+"""Functions of NumPy's arrays with backward functions are a candidate, whose scripts need nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autotest import Divergence, autotest, random, random_tensor, torch
+from autotest.base.errors import NotReplayable
+from autotest.replaying.native_code import as_native_code
+from autotest.running.conformance import conformance
+from generators.layouts import LAYOUTS
+from tests.support import plain_kernels, running
+from tests.support.array_kernels import ArrayKernels, framework
+
+
+def relu_of(layout):
+    return lambda: torch.relu(random_tensor(shape=(2, 3, 4, 4), layout=layout, dtype="float32"))
+
+
+def both_twice():
+    x = random_tensor(shape=(3, 4), dtype="float32")
+    return torch.softmax(torch.relu(x), 1)[1:, :2], torch.relu(x.T)
+
+
+@pytest.mark.parametrize("body", [*map(relu_of, LAYOUTS), both_twice])
+def test_right_kernels_agree(body):
+    outcomes = [running.trial(body, framework(), seed=seed, special_values=False) for seed in range(4)]
+    assert all(map(running.agrees, outcomes))
+    assert any(outcome.gradients for outcome in outcomes)
+
+
+def test_the_adapter_conforms():
+    assert [item for item in conformance(framework()) if item.outcome == "WRONG"] == []
+
+
+def test_a_kernel_that_ignores_strides_is_given_strided_memory():
+    packed = ArrayKernels({"relu_forward": "packed_relu_forward"})
+    assert running.trial(relu_of("transposed"), packed, special_values=False).mismatches
+    assert running.agrees(running.trial(relu_of("contiguous"), packed, special_values=False))
+
+
+def test_a_kernel_that_returns_something_else_is_told_so():
+    (found,) = running.trial(relu_of("contiguous"), ArrayKernels({"relu_forward": "listing_relu_forward"})).mismatches
+    assert "a function of plain returned a list; expected ndarray or generic" in found.message
+
+
+def text_of(body, adapter):
+    """Return the statements of a trial of `body` that `adapter` runs, and what they compute of its first input."""
+    program = running.trial(body, adapter, special_values=False).program
+    terms = as_native_code(program, adapter, 0, ".grad")
+    known = {"np": np, "kernels": plain_kernels}
+    exec("\n".join(terms.lines), known)  # noqa: S102 - running them is the point
+    return "\n".join(terms.lines), eval(terms.result, known), program  # noqa: S307
+
+
+def test_a_script_calls_the_kernels_and_their_backward_functions_once():
+    def body():
+        return torch.softmax(random_tensor(shape=(2, 3), dtype="float32", requires_grad=True), 1)
+
+    text, found, program = text_of(body, framework())
+    assert re.findall(r"kernels\.\w+", text) == ["kernels.softmax_forward", "kernels.softmax_backward"]
+    (x, given) = (array.data for array in program.arrays)
+    y = plain_kernels.softmax_forward(x, 1)
+    np.testing.assert_allclose(found, plain_kernels.softmax_backward(given, y, 1))
+
+
+def test_a_script_has_what_a_test_does_between_the_kernels():
+    def body():
+        x = random_tensor(shape=(2, 3), dtype="float32", requires_grad=True)
+        return torch.relu(x.T[1:]).reshape(-1)
+
+    text, found, program = text_of(body, framework())
+    (x, given) = (array.data for array in program.arrays)
+    wanted = np.zeros_like(x)
+    wanted.T[1:] = given.reshape(2, 2) * (x.T[1:] > 0)
+    np.testing.assert_allclose(found, wanted)
+    assert "kernels.relu_backward(" in text
+    assert "np.bincount(" in text
+
+
+class WithNumpy(ArrayKernels):
+    """Its adapter computes with NumPy beside the kernels."""
+
+    spelling = property(lambda self: {"expm1": lambda x: np.subtract(np.exp(x), x.dtype.type(1), dtype=x.dtype)})
+    backward = property(lambda self: {"expm1": lambda gradient, result, x: gradient * np.exp(x)})
+
+
+class Reading(WithNumpy):
+    spelling = property(lambda self: {"expm1": lambda x: np.array(1, x.dtype) + np.asarray(x)})
+
+
+def test_a_script_has_what_the_adapter_computes_with_numpy():
+    def body():
+        return torch.expm1(random_tensor(shape=(2,), low=-1, high=1, dtype="float32", requires_grad=True))
+
+    text, found, program = text_of(body, WithNumpy())
+    (x, given) = (array.data for array in program.arrays)
+    np.testing.assert_allclose(found, given * np.exp(x))
+    assert "* np.exp(x0)" in text
+    with pytest.raises(NotReplayable, match="NumPy reads an array"):
+        as_native_code(program, Reading(), 2)
+
+
+def test_no_script_has_zeros_for_a_gradient_that_a_backward_function_does_not_return():
+    class Nothing(ArrayKernels):
+        backward = property(lambda self: {"relu": lambda *given: None})
+
+    def body():
+        return torch.relu(random_tensor(shape=(2, 3), dtype="float32", requires_grad=True))
+
+    program = running.trial(body, Nothing()).program
+    with pytest.raises(NotReplayable, match="zeros that no call returns stand for a gradient"):
+        as_native_code(program, Nothing(), 0, ".grad")
+
+
+def test_the_script_of_a_finding_needs_the_kernels_only(warm):
+    wrong = autotest(n=6, special_values=False, candidate="tests.support.array_kernels:with_wrong_axis")
+    with pytest.raises(Divergence) as caught:
+        wrong(lambda: torch.softmax(random_tensor(shape=(3, 2)), dim=random(0, 2)))()
+    assert "plain 3.1" in str(caught.value)
+    assert "(verified in a fresh interpreter)" in str(caught.value)
+    script = Path(re.search(r"python (\S+repro\.py)", str(caught.value))[1]).read_text()
+    assert "speaking_torch" not in script
+    assert "kernels.last_softmax_backward" in script
+    without = "import sys; sys.modules['autotest'] = None\n"
+    ended = subprocess.run([sys.executable, "-c", without + script], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.split()[0]) == (1, "DIFFERS:"), ended.stdout + ended.stderr

@@ -1,0 +1,51 @@
+"""The adapter of `plain_kernels`, as someone who has only such functions writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autotest.frameworks.hand_written import Backward
+from autotest.frameworks.numpy_kernels import NumpyKernels
+
+
+class ArrayKernels(NumpyKernels):
+    """The kernels. `replace` maps names of kernels to those of others that take their places."""
+
+    module = "tests.support.plain_kernels"
+    short = "kernels"
+
+    def __init__(self, replace: Mapping[str, str] | None = None, made_by: str = "framework") -> None:
+        super().__init__("plain", f"tests.support.array_kernels:{made_by}")
+        self._replace = replace or {}
+
+    def kernel(self, name: str) -> Any:
+        return getattr(self.root, self._replace.get(name, name))
+
+    @property
+    def spelling(self) -> Mapping[str, Callable[..., Any]]:
+        return {
+            "softmax": lambda input, dim: self.kernel("softmax_forward")(input, axis=dim),
+            "relu": lambda input: self.kernel("relu_forward")(input)[0],
+        }
+
+    @property
+    def backward(self) -> Mapping[str, Backward]:
+        def relu(gradient: Any, result: Any, input: Any) -> Any:
+            return self.kernel("relu_backward")(gradient, self.kernel("relu_forward")(input)[1])
+
+        known: dict[str, Backward] = {
+            "relu": relu,
+            "softmax": lambda gradient, result, input, dim: self.kernel("softmax_backward")(gradient, result, dim),
+        }
+        return {name: function for name, function in known.items() if name not in self._replace}
+
+
+def framework() -> ArrayKernels:
+    """Return the kernels without faults."""
+    return ArrayKernels()
+
+
+def with_wrong_axis() -> ArrayKernels:
+    """Return the kernels with a gradient of softmax along another axis."""
+    return ArrayKernels({"softmax_backward": "last_softmax_backward"}, "with_wrong_axis")

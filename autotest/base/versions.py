@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import operator
 import re
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -30,6 +31,18 @@ def installed(name: str) -> str:
     with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
         return importlib.metadata.version(name)
     return ""
+
+
+def version_of(module: str, root: Any) -> str:
+    """Return the version of the package of `module`, imported as `root`; "unknown" if it says none.
+
+    A module inside of a package may have the names of another one, as ``autograd.numpy`` has NumPy's version.
+    """
+    package = module.partition(".")[0]
+    own = getattr(root, "__version__", None)
+    if package == module:
+        return str(own or installed(package) or "unknown")
+    return str(getattr(sys.modules.get(package), "__version__", None) or installed(package) or own or "unknown")
 
 
 def within(version: str, allowed: str) -> bool:

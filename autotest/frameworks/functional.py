@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import AdapterWrong
-from autotest.base.versions import installed
+from autotest.base.versions import version_of
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import functional_autograd as autograd
@@ -299,10 +299,7 @@ class Functional(ArrayFramework):
 
     @property
     def version(self) -> str:
-        own = getattr(self.root, "__version__", None)
-        if own is None:  # not every package has a `__version__`
-            own = installed(self.module.partition(".")[0])
-        return str(own or "unknown")
+        return version_of(self.module, self.root)
 
     def resolve(self, path: str) -> Any:
         if path in self.dtypes:

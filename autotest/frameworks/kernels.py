@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autotest.base.errors import FrameworkMissing, UsageError, nearest
+from autotest.base.versions import version_of
 from autotest.comparison.rejection import first_line
 from autotest.emission import Script
 from autotest.frameworks.harvester.defaults import without_defaults
@@ -58,8 +59,8 @@ class Kernels(TorchFramework):
     @property
     def version(self) -> str:
         _ = self._replaced  # names what is missing
-        first = importlib.import_module(self._modules[0])
-        return self._given_version or str(getattr(first, "__version__", "unknown"))
+        first = self._modules[0]
+        return self._given_version or version_of(first, importlib.import_module(first))
 
     @property
     def _modules(self) -> list[str]:

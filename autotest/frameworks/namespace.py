@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.versions import version_of
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import module_calls, scripts
@@ -75,7 +76,7 @@ class Namespace(Framework):
 
     @property
     def version(self) -> str:
-        return str(getattr(self.root, "__version__", "unknown"))
+        return version_of(self._module_name, self.root)
 
     def resolve(self, path: str) -> Any:
         first, *rest = path.split(".")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 import types
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch as real
 
 from autotest import random_tensor, torch
 from autotest.base.settings import Settings
+from autotest.base.versions import version_of
 from autotest.frameworks import framework
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.jax import _JaxNamespace
@@ -539,3 +541,17 @@ def test_an_out_that_torch_would_resize_is_what_a_framework_of_immutable_arrays_
 
     rejection = running.trial(body, candidate).rejection
     assert (rejection.type, "out= of another shape" in rejection.text) == ("Absent", True)
+
+
+def test_a_module_that_has_the_names_of_another_package_does_not_have_its_version(monkeypatch):
+    own, inner = types.ModuleType("gradients_of_arrays"), types.ModuleType("gradients_of_arrays.numpy")
+    inner.__version__ = np.__version__  # as that of `autograd.numpy`
+    monkeypatch.setitem(sys.modules, own.__name__, own)
+    assert version_of(inner.__name__, inner) == np.__version__
+    own.__version__ = "1.9"
+    assert version_of(inner.__name__, inner) == "1.9"
+
+
+def test_a_package_without_a_version_has_that_of_its_installation():
+    assert version_of("pytest", types.ModuleType("pytest")) == pytest.__version__
+    assert version_of("no_such_package", types.ModuleType("no_such_package")) == "unknown"

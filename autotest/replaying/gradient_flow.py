@@ -62,7 +62,11 @@ def flow(program: Program, framework: Framework) -> Flow:
         if isinstance(value, framework.module_types):
             modules.setdefault(id(value), call.slot)
         for suffix, tensor in _tensors(value, "", framework):
-            if not framework.can_backpropagate(tensor):
+            try:
+                passes = framework.can_backpropagate(tensor)
+            except Exception:  # noqa: BLE001 - a lazy framework's call raises when its result is looked at
+                found.complete = passes = False
+            if not passes:
                 continue
             if call.kind == "tensor":
                 leaves[call.slot, suffix] = tensor
@@ -82,7 +86,7 @@ def flow(program: Program, framework: Framework) -> Flow:
             }
             found.leaves[call.slot] = _gradients(leaves | held, framework)
 
-    found.complete = replay(program, framework, between_calls=between_calls).error is None
+    found.complete &= replay(program, framework, between_calls=between_calls).error is None
     # A tensor that was written into has lost the gradient of its old content.
     changed = {id(kept.get((ref.slot, ""))) for call in program.calls for ref in _changed(call)}
     last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}

@@ -8,6 +8,14 @@ import pytest
 import torch as real
 
 from autotest import Divergence, random_tensor, torch
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test as ATest
+from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch, Overlay, returning
 from tests.support.running import trial, trials
 
@@ -49,6 +57,24 @@ def test_an_attribute_that_raises_when_results_are_paired_is_a_finding_about_the
     faulty = FaultyTorch({"exp": returning(lambda result: result.as_subclass(kind))})
     with pytest.raises(Divergence, match=r"exp: faulty: its result raised AttributeError when it was read: an inner"):
         trials(exponential, tmp_path, faulty, n=1)
+
+
+def test_a_call_that_raises_only_when_its_result_is_looked_at_has_a_verdict() -> None:
+    def raises(self: Any, *args: Any) -> Any:
+        raise RuntimeError("computed only now, and too large")
+
+    kind = type("Late", (real.Tensor,), {"requires_grad": property(raises), "backward": raises})
+    faulty = FaultyTorch({"exp": returning(lambda result: result.as_subclass(kind))}, name="lazy")
+
+    def body() -> Any:
+        return torch.tanh(torch.exp(torch.sin(random_tensor(shape=(2, 3), requires_grad=True))))
+
+    settings = Settings()
+    pair = Pair(TorchFramework(), faulty)
+    failed = FailedTrial(ATest("file.py::test", body, settings), run_trial(body, 0, settings, pair), pair)
+    finding = failed.diagnosed(RunContext(pair, Options(verify=False)), 0)
+    assert finding.verdict[0] == "lazy: it refuses or lacks what torch accepts"
+    assert finding.operator == "exp"
 
 
 def test_a_gradient_that_raises_is_a_finding_about_the_call() -> None:

@@ -271,6 +271,30 @@ def test_a_framework_that_dies_when_it_is_imported_is_told_in_one_sentence(tmp_p
     )
 
 
+def test_a_lazy_framework_may_refuse_a_call_when_its_result_is_read():
+    class Lazy(TorchFramework):
+        def operation(self, kind, target):
+            found = super().operation(kind, target)
+            return lambda *args, **kwargs: _later(found, args, kwargs)
+
+        def values(self, tensors):
+            return super().values([one() if callable(one) else one for one in tensors])
+
+    def _later(found, args, kwargs):
+        try:
+            return found(*args, **kwargs)
+        except RuntimeError as error:
+            raised = error
+
+        def made():
+            raise raised
+
+        return made
+
+    items = {item.name: item.outcome for item in conformance(Lazy())}
+    assert items["an invalid call raises an exception"] == "ok"
+
+
 def test_a_skeleton_is_an_adapter_that_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

@@ -15,7 +15,7 @@ from autotest.frameworks.recorded_calls import run_call
 from autotest.frameworks.remote.peer import START
 from autotest.frameworks.remote.wire import AnsweringEnd
 from autotest.frameworks.traced import NAME, TracedGradient, Transcript
-from autotest.program import Program
+from autotest.program import Program, Ref, refs
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 
 _TEMPORARY = re.compile(r"t\d+")
@@ -57,6 +57,9 @@ def as_native_code(program: Program, side: Framework, slot: int, suffix: str = "
             return NativeCode(written.imports, tuple(_flat(needed)), last)
         written.rename(adapter.text_of(values[-1]), own[call.slot])
     result = written.text(adapter.text_of(_at(values[slot], suffix, adapter)))
+    later = (Ref(slot) in set(refs(call)) for call in program.calls[slot + 1 :])
+    if not suffix and written.differentiated is None and any(later):  # a call may have changed the value that it reads
+        return NativeCode(written.imports, tuple(_flat(written.statements, [result])), result)
     return NativeCode(written.imports, tuple(_rendered(written, result)), result)
 
 

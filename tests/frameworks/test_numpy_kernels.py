@@ -54,9 +54,14 @@ def text_of(body, adapter):
     """Return the statements of a trial of `body` that `adapter` runs, and what they compute of its first input."""
     program = running.trial(body, adapter, special_values=False).program
     terms = as_native_code(program, adapter, 0, ".grad")
+    return "\n".join(terms.lines), ran(terms), program
+
+
+def ran(terms):
+    """Return what statements compute with the kernels and NumPy only."""
     known = {"np": np, "kernels": plain_kernels}
     exec("\n".join(terms.lines), known)  # noqa: S102 - running them is the point
-    return "\n".join(terms.lines), eval(terms.result, known), program  # noqa: S307
+    return eval(terms.result, known)  # noqa: S307
 
 
 def test_a_script_calls_the_kernels_and_their_backward_functions_once():
@@ -82,6 +87,17 @@ def test_a_script_has_what_a_test_does_between_the_kernels():
     np.testing.assert_allclose(found, wanted)
     assert "kernels.relu_backward(" in text
     assert "np.bincount(" in text
+
+
+def test_a_script_has_the_call_that_changes_its_operand():
+    def body():
+        return torch.relu(random_tensor(shape=(2,), low=-2, high=-1, dtype="float32", requires_grad=False))
+
+    overwriting = ArrayKernels({"relu_forward": "overwriting_relu_forward"})
+    program = running.trial(body, overwriting).program
+    terms = as_native_code(program, overwriting, 0)
+    assert ran(terms).tolist() == [0, 0]
+    assert terms.result == "x0"
 
 
 class WithNumpy(ArrayKernels):

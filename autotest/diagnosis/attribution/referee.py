@@ -11,6 +11,7 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import Statistics, differing, distance
+from autotest.diagnosis.attribution.changed_operands import changing_operator
 from autotest.diagnosis.attribution.locating import Located, locate
 from autotest.diagnosis.attribution.ties import beside_ties, ties
 from autotest.diagnosis.attribution.unrolled import on_layers
@@ -185,6 +186,10 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(evidence, **_noise(focus, place, pair, first))
     if max(evidence.noise) > evidence.tolerated:
         return evidence
+    writer = located.alone_slot if focus is located.alone else located.slot
+    changed_by = changing_operator(focus.program, place, writer, pair) if first.symptom == "value" else ""
+    if changed_by:
+        return dataclasses.replace(evidence, changed_by=changed_by)
     measured = double.measured(first)
     if located.slot is None and measured is not None and not measured.is_rounding:
         # No call is wrong. The rounding of a saturated result may be all that is left, which changes of the inputs do
@@ -202,7 +207,6 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
         oracle, kink = numeric_gradient(double.wide, double.wide_place(place), pair)
         return dataclasses.replace(evidence, oracles=() if oracle is None else (oracle,), kink=kink)
-    writer = located.alone_slot if focus is located.alone else located.slot
     if first.symptom == "dtype":
         found = opinions(focus.program, place, pair, about=("dtype",), writer=writer)
     else:

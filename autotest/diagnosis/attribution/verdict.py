@@ -41,6 +41,8 @@ class Evidence:
     tolerated: float = 0.0
     #: Whether the mismatch is in uninitialised memory that the program writes, as of ``torch.empty``.
     in_new_memory: bool = False
+    #: The operator whose call changes the value on the candidate although it only reads it; empty if none does.
+    changed_by: str = ""
     measured: Measured | None = None
     oracles: tuple[OracleResult, ...] = ()
     #: Whether every call agrees on the reference's operands.
@@ -105,6 +107,12 @@ def judge(evidence: Evidence) -> Verdict:
     without_numbers = _nondeterministic(evidence) or _by_symptom(evidence)
     if without_numbers is not None:
         return without_numbers
+    if evidence.changed_by:
+        reference, candidate = evidence.sides
+        return Verdict(
+            "candidate",
+            f"{candidate}: {evidence.changed_by} changes an earlier value, which {reference} leaves as it is",
+        )
     if evidence.ties:
         return Verdict("ties", "ties: several values are equal, and each side selects a different one", ())
     reference, candidate = evidence.sides

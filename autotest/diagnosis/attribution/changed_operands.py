@@ -1,0 +1,35 @@
+"""Tells whether a call of the candidate changes an earlier value, as a kernel does that works in place by mistake."""
+
+from __future__ import annotations
+
+from autotest.comparison import TensorValue
+from autotest.frameworks import Framework, Pair
+from autotest.program import Program, operator_of
+from autotest.program.rewriting import upto
+from autotest.program.semantics import is_module_call, written
+from autotest.replaying.agreement import results_of_side
+from autotest.replaying.replay import Place
+
+
+def changing_operator(program: Program, place: Place, writer: int | None, pair: Pair) -> str:
+    """Return the operator in slot `writer` if it changes the value at `place` on the candidate only; else ""."""
+    if writer is None or writer <= place[0]:
+        return ""
+    call = program.calls[writer]
+    if is_module_call(call) or any(written(call)):  # a module may have been told to work in place
+        return ""
+    reference, candidate = (_is_changed(program, place, writer, side, pair) for side in pair.frameworks)
+    return operator_of(program.calls, writer) if reference is False and candidate else ""
+
+
+def _is_changed(program: Program, place: Place, writer: int, side: Framework, pair: Pair) -> bool | None:
+    """Return whether the call in slot `writer` changes the value at `place` on `side`; None if it is no tensor."""
+    before, after = (
+        results_of_side(cut, side, pair, place).get(place) for cut in (upto(program, writer), upto(program, writer + 1))
+    )
+    if type(before) is not TensorValue or type(after) is not TensorValue:
+        return None
+    return before.data.shape != after.data.shape or before.data.tobytes() != after.data.tobytes()
+
+
+__all__ = ["changing_operator"]

@@ -118,17 +118,11 @@ def _needs_zero(program: Program, argument: Argument, ends: Callable[[Sequence[P
 def _needs_its_number(
     program: Program, argument: Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]
 ) -> bool:
-    """Return whether the failure needs just this number: with smaller and with greater ones, the sides agree."""
+    """Return whether the failure needs just this fraction: with smaller and with greater ones, the sides agree."""
     value = argument.value
-    if type(value) not in (int, float) or not value:
+    if type(value) is not float or not value:
         return False
-    others: Sequence[float]
-    if math.isinf(value):
-        others = _NOT_INFINITE
-    elif type(value) is int:
-        others = (value - 1, value + 1, value + 2, 2 * value)
-    else:
-        others = [value * one for one in _MULTIPLES]
+    others = _NOT_INFINITE if math.isinf(value) else [value * one for one in _MULTIPLES]
     smaller, *greater = [ends([argument.given(program, other)]) for other in others]
     return smaller == "passes" and "fails" not in greater and greater.count("passes") > 1
 
@@ -161,19 +155,20 @@ def other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
     """
     if not inputs or any(item.array.data.dtype.kind != "f" for item in inputs):
         return
-    yield [_filled(item, item.array.data.shape) for item in inputs]
+    yield [filled(item, item.array.data.shape) for item in inputs]
     shapes = [item.array.data.shape for item in inputs]
     if len({*shapes}) == 1 and len(shapes[0]) < 2:
-        yield [_filled(item, (_ELEMENTS,)) for item in inputs]
+        yield [filled(item, (_ELEMENTS,)) for item in inputs]
     elif all(len(shape) > 1 and shape[0] == 1 for shape in shapes):
-        yield [_filled(item, (_ELEMENTS, *shape[1:])) for item, shape in zip(inputs, shapes, strict=True)]
+        yield [filled(item, (_ELEMENTS, *shape[1:])) for item, shape in zip(inputs, shapes, strict=True)]
 
 
-def _filled(item: Input, shape: tuple[int, ...]) -> Input:
+def filled(item: Input, shape: tuple[int, ...]) -> Input:
+    """Return `item` in this shape, with numbers of both signs that all differ."""
     count = int(np.prod(shape, dtype=int))
     laid_out = item.with_layout("contiguous") if item.layout == "expanded" else item  # different numbers do not repeat
     numbers = (0.375 + np.arange(count)) * np.where(np.arange(count) % 3 == 1, -1.0, 1.0)
     return laid_out.with_data(numbers.reshape(shape).astype(item.array.data.dtype))
 
 
-__all__ = ["Argument", "argument_clauses", "arguments_of", "other_numbers"]
+__all__ = ["Argument", "argument_clauses", "arguments_of", "filled", "other_numbers"]

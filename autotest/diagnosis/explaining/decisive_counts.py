@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from autotest.diagnosis.explaining.decisive_arguments import Argument, arguments_of, other_numbers
+from autotest.diagnosis.explaining.decisive_arguments import Argument, arguments_of, filled, other_numbers
 from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
 from autotest.program import Call, Program, leaves, with_leaves
 from autotest.program.inputs import Input
@@ -24,7 +24,9 @@ NamesOf: TypeAlias = Callable[[Call], Sequence[str]]
 #: The names of sizes that are called dimensions.
 _SIZES = frozenset(("embedding_dim", "embed_dim", "kdim", "vdim"))
 #: The largest number of programs in which each other number is tried, and of elements that an input of them has.
-_MOST, _LARGEST = 5, 1 << 12
+_MOST, _LARGEST = 6, 1 << 12
+#: How programs end that refute a claim: with another number or size, the same fault may show in another way.
+_DIFFERENT = frozenset[ProgramOutcome](("fails", "differs"))
 #: How many times larger inputs are: enough for a square of twice the factor, as of `pixel_shuffle`.
 _LARGER = 4
 #: How much greater numbers are tried before one is called the only one, besides the next two and twice the number: the
@@ -79,7 +81,7 @@ class _Count:
         for one in self._others():
             if len(self._failing) == _MOST:
                 break
-            if self._run(*one) == "fails":
+            if self._run(*one) in _DIFFERENT:
                 self._failing.append(one)
         smaller = {other: self._at(other) for other in sorted({value - 1, value // 2, 1} - {0, value}, reverse=True)}
         if "fails" in smaller.values() or (value > 1 and "passes" not in smaller.values()):
@@ -88,7 +90,7 @@ class _Count:
         fails, passes = (list(greater.values()).count(ending) for ending in ("fails", "passes"))
         if fails and not passes:
             return f"needs {name} of {value} or more" if value > 1 and not self._is_of_elements() else ""
-        if passes < 2 or (value == 1 and fails):
+        if passes < 2 or (value == 1 and passes < len(greater)):
             return ""
         if not fails:
             greater |= {value + more: self._at(value + more) for more in _FURTHER}
@@ -102,19 +104,37 @@ class _Count:
         endings: list[ProgramOutcome] = []
         for program, inputs in self._failing:
             endings.append(self._run(self._given(program, other), inputs))
-            if endings[-1] == "fails":
+            if endings[-1] in _DIFFERENT:
                 return "fails"
         return together(endings)
 
     def _others(self) -> Iterator[tuple[Program, Sequence[Input]]]:
         """Yield programs like this one with the same argument, which may fail, too."""
         yield self._with_others_equal(_LARGER * self._value)
+        yield self._with_others_larger()
         for axes in (slice(None), slice(-2, None), slice(0, 1)):
             larger = [_repeated(item, axes) for item in self._inputs]
             if larger and all(item.array.data.size <= _LARGEST for item in larger):
                 yield self._program, larger
         for numbers in other_numbers(self._inputs):
             yield self._program, numbers
+        yield self._program, [_of_greater_integers(item) for item in self._inputs]
+
+    def _with_others_larger(self) -> tuple[Program, Sequence[Input]]:
+        """Return the program with the call's other numbers, and equal sizes of inputs, several times as large."""
+        call, value = self._argument.call, self._value
+        large = {
+            place: item for place, item in enumerate(leaves((call.args, call.kwargs))) if type(item) is int and item > 1
+        }
+        larger = {place: _LARGER * item for place, item in large.items()}
+        program = self._given(with_call(self._program, with_leaves(call, larger)), value)
+        others = [*large.values()]
+        if value in others:
+            others.remove(value)  # the argument's own
+        inputs = self._inputs
+        for size in sorted({*others}, reverse=True):  # no product of a smaller size is one of those that follow
+            inputs = [_resized(item, size, _LARGER * size) for item in inputs]
+        return program, inputs
 
     def _with_others_equal(self, other: int) -> tuple[Program, Sequence[Input]]:
         """Return the program with `other` in place of all sizes and numbers that are equal to the argument."""
@@ -129,7 +149,7 @@ class _Count:
     def _is_of_others(self) -> bool:
         """Whether the failure needs that the argument is equal to another number, whatever both are."""
         others = (self._value + 1, self._value + 2, 2 * self._value)
-        return any(self._run(*self._all_equal(other)) == "fails" for other in others)
+        return any(self._run(*self._all_equal(other)) in _DIFFERENT for other in others)
 
     def _all_equal(self, other: int) -> tuple[Program, Sequence[Input]]:
         program, inputs = self._with_others_equal(other)
@@ -142,21 +162,27 @@ class _Count:
     def _is_of_elements(self) -> bool:
         """Whether as many rows show the failure with a smaller argument: it needs many results, not this argument."""
         less = self._given(self._program, self._value - 1)
-        if any(self._run(*self._all_equal(other)) == "fails" for other in {self._value - 1, 1}):
+        if any(self._run(*self._all_equal(other)) in _DIFFERENT for other in {self._value - 1, 1}):
             return True
         for axis in (None, 0):
             taller = [_taller(item, self._value, axis) for item in self._inputs]
-            if self._run(less, taller) == "fails":
+            if self._run(less, taller) in _DIFFERENT:
                 return True
         return False
 
 
 def _repeated(item: Input, axes: slice) -> Input:
-    """Return `item` with its dimensions in `axes` several times as long."""
+    """Return `item` with its dimensions in `axes` several times as long; its floats are replaced by different ones."""
     data = item.array.data
     axis_times = [1] * data.ndim
     axis_times[axes] = [_LARGER] * len(axis_times[axes])
-    return item.with_data(np.tile(data, axis_times))
+    longer = np.tile(data, axis_times)
+    return filled(item, longer.shape) if data.dtype.kind == "f" else item.with_data(longer)
+
+
+def _of_greater_integers(item: Input) -> Input:
+    data = item.array.data
+    return item.with_data(2 * data + 1) if data.dtype.kind in "iu" else item
 
 
 def _taller(item: Input, times: int, axis: int | None) -> Input:

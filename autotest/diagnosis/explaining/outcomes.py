@@ -12,8 +12,9 @@ from autotest.program import Program
 from autotest.program.inputs import Input
 
 Numbers = np.ndarray[Any, Any]
-#: How a program ends: it fails in the same way, the sides agree, or neither, for example if the reference rejects it.
-ProgramOutcome: TypeAlias = Literal["fails", "passes", "neither"]
+#: How a program ends: it fails in the same way, the sides differ in another way, they agree, or none of these, for
+#: example if the reference rejects it.
+ProgramOutcome: TypeAlias = Literal["fails", "differs", "passes", "neither"]
 #: A function that runs the failing program on other numbers and returns how it ends.
 OnNumbers: TypeAlias = Callable[[Numbers], ProgramOutcome]
 #: A function that returns how a program ends on other inputs.

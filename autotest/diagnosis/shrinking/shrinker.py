@@ -226,7 +226,7 @@ class Shrinker:
             alike = with_initial_state(agreement, self._pair, self._settings)
             agreement = agreement if alike is None else self._judging.examined(alike)
         if agreement.mismatches:
-            return "fails" if self._failure.shown_by(agreement) else "neither"
+            return "fails" if self._failure.shown_by(agreement) else "differs"
         return "passes" if self._passes(agreement) else "neither"
 
     def _passes(self, agreement: Agreement) -> bool:

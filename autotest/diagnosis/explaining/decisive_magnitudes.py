@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.explaining.outcomes import NumberClaim, Numbers, OnNumbers, ProgramOutcome, ending_of, holdable
+from autotest.diagnosis.explaining.outcomes import (
+    NumberClaim,
+    Numbers,
+    OnNumbers,
+    ProgramOutcome,
+    ending_of,
+    holdable,
+    larger_matrix,
+)
 
 #: The least number of steps of a bisection, and the ratio of its ends at which it stops: enough for two digits.
 _STEPS, _NARROW = 8, 1.02
@@ -19,6 +27,8 @@ _SMALLER, _GREATER = (0.5, 0.1, 1e-2, 1e-4, 1e-8, 1e-16, 1e-24), (2.0, 10.0, 100
 #: and ten are all exact in a narrower dtype, if that number is.
 _BELOW = (0.93, 0.86, 0.77, 0.68, 0.61, 0.52, 0.43, 0.37, 0.31, 0.23)
 _ABOVE = (1.07, 1.19, 1.31, 1.47, 1.61, 1.83, 2.3, 3.1, 4.7)
+#: Factors of the numbers themselves that may lead out of a range: a failure may need powers of two.
+_MULTIPLES = (0.25, 0.5, 2.0, 4.0)
 #: How many copies of smaller numbers are tried: a failure may need that the sum or the product of all is great.
 _COPIES = 8
 #: What is added to numbers: others like them, such as 0.5 and 2.5, may be far from their multiples.
@@ -52,8 +62,8 @@ class _Range:
     most: float | None
     sign: str
 
-    def may_hold(self, data: Numbers) -> bool:
-        """Whether an element of `data` lies in this range or at its edge."""
+    def holds(self, data: Numbers) -> Numbers:
+        """Return for each element of `data` whether it lies in this range or at its edge."""
         size = np.asarray(data, np.float64)
         if self.least is None or not self.sign:
             size = np.abs(size)
@@ -64,7 +74,7 @@ class _Range:
             inside &= size >= self.least / _SLACK
         if self.most is not None:
             inside &= size <= self.most * _SLACK
-        return bool((inside | np.isnan(size)).any())
+        return np.asarray(inside | np.isnan(size))
 
     def __str__(self) -> str:
         low, high = (None if edge is None else f"{float(f'{edge:.2g}'):g}" for edge in (self.least, self.most))
@@ -148,18 +158,23 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     most = None if upper is None else abs(greatest) * _edge(upper, at)
     if least is None and (most is None or most > _NEAR):
         return None
-    found, text = _Range(least, most, sign), ""
+    found, text, exact = _Range(least, most, sign), "", False
     if least is not None and most is not None and most < 1.02 * least:
-        text = f"{greatest:.6g}" if sign else f"of magnitude {abs(greatest):.6g}"
+        text, exact = f"{greatest:.6g}" if sign else f"of magnitude {abs(greatest):.6g}", True
         if data.dtype.kind == "f" and "fails" in [at(1 + beside) for one in _BESIDE for beside in (one, -one)]:
-            text = f"about {greatest:.3g}" if sign else f"of magnitude about {abs(greatest):.3g}"
-    outside = [one for one in _beyond(data, abs(greatest), found) if not found.may_hold(one)]
+            text, exact = f"about {greatest:.3g}" if sign else f"of magnitude about {abs(greatest):.3g}", False
+    holds = _is(abs(greatest)) if exact else found.holds
+    outside = [one for one in _beyond(data, abs(greatest), found) if not holds(one).any()]
     if ending_of(outside, run) == "fails":
         return None
     passed = [variant for factor in (lower, upper) if factor is not None for variant in _scaled(data, factor)]
     opposite = [-data] if sign and data.dtype.kind != "u" else []
     # The first number outside is close to the range.
-    return NumberClaim(text or str(found), [*outside[:1], *opposite, *passed], either_sign=not sign)
+    return NumberClaim(text or str(found), [*outside[:1], *opposite, *passed], not sign, holds)
+
+
+def _is(magnitude: float) -> Callable[[Numbers], Numbers]:
+    return lambda data: np.asarray(np.abs(data) == magnitude)
 
 
 def _scaled(data: Numbers, factor: float) -> list[Numbers]:
@@ -178,6 +193,10 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
                 yield from _scaled(data, factor)
                 if data.size > 1 and data.dtype.kind != "f":  # of several integers, the sum may go beyond the range
                     yield np.full_like(data, int(greatest * factor))
+    yield from larger_matrix(data, _PASSING)
+    for factor in _MULTIPLES:
+        if np.isfinite(data * factor).all() and _stays_in_range(data, factor):
+            yield from _scaled(data, factor)
     if found.least is not None:
         copies = np.concatenate([np.atleast_1d(data)] * _COPIES)
         yield from _scaled(copies, 2 / _COPIES * found.least / greatest)  # with a greater sum than the one that fails

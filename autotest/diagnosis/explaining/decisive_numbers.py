@@ -8,7 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from autotest.diagnosis.explaining.decisive_magnitudes import around_zero, infinite, magnitude, small_numbers
-from autotest.diagnosis.explaining.outcomes import NumberClaim, Numbers, OnNumbers, ending_of, holdable
+from autotest.diagnosis.explaining.outcomes import (
+    NumberClaim,
+    Numbers,
+    OnNumbers,
+    ending_of,
+    holdable,
+    larger_matrix,
+)
 from autotest.program import Array
 
 #: Ordinary numbers that replace other ones.
@@ -88,12 +95,13 @@ def _special(data: Numbers, run: OnNumbers) -> NumberClaim | None:
         found = _claim(text, _without(data, there, instead), run) if there.any() else None
         if found:
             told, passing = infinite(data, run) if text == "infinite" else (text, [])
-            others = {"NaN": (math.inf, -math.inf), "infinite": (math.nan,)}.get(text, ())
-            if ending_of([np.where(there, np.asarray(one, data.dtype), data) for one in others], run) == "fails":
+            alike = {"NaN": (math.inf, -math.inf), "infinite": (math.nan,)}.get(text, ())
+            if ending_of([np.where(there, np.asarray(one, data.dtype), data) for one in alike], run) == "fails":
                 told, passing = _NEITHER_FINITE, []
             return NumberClaim(told, [*found.without, *passing], either_sign=told in _OF_EITHER_SIGN)
     zero = data == 0
-    found = _claim("zero", _without(data, zero, _ORDINARY), run) if zero.any() else None
+    others = [*_without(data, zero, _ORDINARY), *larger_matrix(data, 1)]
+    found = _claim("zero", others, run) if zero.any() else None
     return found and NumberClaim(around_zero(data, run), found.without, either_sign=True)
 
 
@@ -140,6 +148,8 @@ def _ordinary(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     rising = (1 + np.arange(data.size)).reshape(data.shape).astype(data.dtype)
     if (data == np.rint(data)).all():
         beside = [one + part for one in (data, rising, -rising) for part in _PARTS]
+        wholes = np.where(data == 0, 1, data)
+        beside.append(wholes * 2.0 ** -np.floor(1 + np.log2(np.abs(wholes).max())))  # with the same digits
         return _claim("a whole number", [one.astype(data.dtype) for one in beside], run)
     # All numbers may have the same whole part, and equal ones hide what an operator confuses.
     whole = [np.floor(data), np.ceil(data), rising, -rising]

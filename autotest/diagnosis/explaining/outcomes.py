@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,6 +22,23 @@ OnNumbers: TypeAlias = Callable[[Numbers], ProgramOutcome]
 OnPrograms: TypeAlias = Callable[[Program, Sequence[Input]], ProgramOutcome]
 
 
+#: By the text of a claim, which numbers are what the claim says.
+PROPERTIES: Mapping[str, Callable[[Numbers], Numbers]] = MappingProxyType(
+    {
+        "NaN": np.isnan,
+        "infinite": np.isinf,
+        "+infinity": lambda data: data == np.inf,
+        "-infinity": lambda data: data == -np.inf,
+        "NaN or infinite": lambda data: ~np.isfinite(data),
+        "zero": lambda data: data == 0,
+        "negative": lambda data: data < 0,
+        "zero or negative": lambda data: data <= 0,
+        "a whole number": lambda data: data == np.rint(data),
+        "not a whole number": lambda data: data != np.rint(data),
+    }
+)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class NumberClaim:
     """A property that an element of one input must have; without it, the failure is gone."""
@@ -30,6 +48,24 @@ class NumberClaim:
     without: Sequence[Numbers]
     #: Whether the negative of each number with the property has it, too.
     either_sign: bool = False
+    #: Returns for each of some numbers whether it has the property, or may have it. If it is None, the text tells that,
+    #: as far as it is one of `PROPERTIES`.
+    holds: Callable[[Numbers], Numbers] | None = None
+
+    def lacking(self, numbers: Numbers) -> Numbers:
+        """Return those of `numbers` that surely do not have the property; none if that is not known."""
+        holds = self.holds or PROPERTIES.get(self.text)
+        return numbers[:0] if holds is None else numbers[~holds(numbers)]
+
+
+def larger_matrix(data: Numbers, number: float) -> list[Numbers]:
+    """Return matrices of equal numbers that are larger than `data` by a row and a column; none if it has no matrices.
+
+    Their determinant is zero, although no number is.
+    """
+    if data.ndim < 2:
+        return []
+    return [np.full((*data.shape[:-2], *(size + 1 for size in data.shape[-2:])), number, data.dtype)]
 
 
 def together(endings: Sequence[ProgramOutcome]) -> ProgramOutcome:

@@ -32,6 +32,11 @@ _GREAT = ("above", "greater")
 _SMALL, _AWAY = "closer", (1, 2, 5)
 #: The largest number of contents that are tried with each of the others.
 _MOST = 5
+#: The kinds of dtypes of two inputs whose numbers are tried in pairs.
+_ALIKE = frozenset(("ff", "ii"))
+#: The largest number of different numbers that are tried in pairs, and those that are not finite.
+_MOST_NUMBERS = 12
+_NOT_FINITE = (np.nan, np.inf, -np.inf)
 #: Pairs of numbers in rising order.
 _RISING = ((1.0, 2.0), (2.0, 40.0), (-7.0, -2.0), (-3.0, 3.0))
 
@@ -46,7 +51,9 @@ def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInput
         others: the other inputs.
         run: runs the program with other inputs.
     """
-    if holds_beside(claim, item, others, run):
+    if _fails_shorter(claim, item, others, run):
+        return None
+    if holds_beside(claim, item, others, run) and not _fails_in_pairs(claim, item, others, run, everywhere=False):
         return [item]
     without = claim.without[:_MOST]
     instead = [*without, *(-one for one in without if claim.either_sign and one.dtype.kind == "f")]
@@ -65,7 +72,75 @@ def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInput
     if claim.text.startswith(_SMALL):
         moved = [[other.with_data(other.array.data + shift) for other in _numeric(others)] for shift in _AWAY]
         everywhere += [[item.with_data(data), *more] for data in without for more in moved]
-    return None if _fails(everywhere, run) else [item, *others]
+    refuted = _fails(everywhere, run) or _fails_in_pairs(claim, item, others, run, everywhere=True)
+    return None if refuted else [item, *others]
+
+
+def _fails_shorter(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInputs) -> bool:
+    """Whether smaller indices show the failure, too, if the other inputs have fewer elements to be indexed.
+
+    An index may have to be the last one, whatever number that is.
+    """
+    own = item.array.data
+    if own.dtype.kind not in "iu" or not own.size:
+        return False
+    count = int(own.max()) + 1
+    for data in claim.without[:_MOST]:
+        fewer = int(data.max()) + 1
+        cut = [_cut(other, count, fewer) for other in others if count in other.array.data.shape]
+        if cut and 0 < fewer < count and run([item.with_data(data), *cut]) == "fails":
+            return True
+    return False
+
+
+def _cut(item: Input, size: int, other: int) -> Input:
+    """Return `item` with each of its dimensions of `size` cut to `other`."""
+    data = item.array.data
+    return item.with_data(data[tuple(slice(other if length == size else None) for length in data.shape)])
+
+
+@np.errstate(all="ignore")  # of numbers that a dtype cannot hold
+def _fails_in_pairs(
+    claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInputs, *, everywhere: bool
+) -> bool:
+    """Whether the failure shows on pairs of numbers of which the first is not what `claim` says.
+
+    A relation such as ``x == 2 * y`` needs no number, but looks so while one of both stays what it is. All pairs are
+    tried in one run, as elements of longer inputs, which many operators on single numbers and vectors take.
+
+    Args:
+        claim: the claim on a number of `item`.
+        item: the input.
+        others: the other inputs; nothing is tried unless there is one.
+        run: runs the program with other inputs.
+        everywhere: whether the second number of a pair may not be what `claim` says, either.
+    """
+    if len(others) != 1 or not claim.without:
+        return False
+    (other,), own = others, item.array.data
+    if (
+        own.ndim > 1
+        or own.shape != other.array.data.shape
+        or own.dtype.kind + other.array.data.dtype.kind not in _ALIKE
+    ):
+        return False
+    given = np.unique(np.concatenate([np.ravel(one) for one in claim.without]))[:_MOST_NUMBERS]
+    shown = np.unique(np.concatenate([given, np.ravel(own), np.ravel(other.array.data)]).astype(np.float64))
+    near = np.concatenate([shown, -shown, shown - 1, shown + 1, shown * 2, shown / 2])
+    first, second = (_held(near, one) for one in (item, other))
+    if not np.isfinite(own).all():
+        second = np.concatenate([second, np.array(_NOT_FINITE, second.dtype)])
+    first = np.concatenate([_held(given, item), claim.lacking(first)])
+    second = np.concatenate([_held(given, other), claim.lacking(second)]) if everywhere else second
+    mesh = zip((item, other), np.meshgrid(np.unique(first), np.unique(second)), strict=True)
+    return run([one.with_data(data.reshape(-1)) for one, data in mesh]) == "fails"
+
+
+def _held(numbers: Numbers, item: Input) -> Numbers:
+    """Return the finite ones of `numbers` in the dtype of `item`, without those that it cannot hold."""
+    dtype = item.array.data.dtype
+    most = float(np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max)
+    return numbers[np.abs(numbers.astype(np.float64)) < most].astype(dtype)
 
 
 @np.errstate(all="ignore")  # of numbers that a dtype cannot hold

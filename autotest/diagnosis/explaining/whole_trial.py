@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 
-import numpy as np
-
-from autotest.diagnosis.explaining.outcomes import Numbers
+from autotest.diagnosis.explaining.outcomes import PROPERTIES, Numbers
 from autotest.emission import cotangents
 from autotest.program import Program
 from autotest.program.inputs import inputs_of
 from autotest.program.semantics import is_backward, makes_input
 from autotest.program.values import TensorValue
-
-#: By the text of a claim, whether a number is what the claim says.
-_HOLDS: Mapping[str, Callable[[Numbers], Numbers]] = MappingProxyType(
-    {
-        "NaN": np.isnan,
-        "infinite": np.isinf,
-        "zero": lambda data: data == 0,
-        "negative": lambda data: data < 0,
-        "zero or negative": lambda data: data <= 0,
-        "a whole number": lambda data: data == np.rint(data),
-        "not a whole number": lambda data: data != np.rint(data),
-    }
-)
 
 
 class WholeTrial:
@@ -49,7 +33,7 @@ class WholeTrial:
 
     def has(self, text: str) -> bool:
         """Return whether a number of the trial is what a claim's `text` says, or may be."""
-        holds = _HOLDS.get(text)
+        holds = PROPERTIES.get(text)
         if holds is None or not self._arrays:
             return True
         return any(bool(holds(data).any()) for data in self._arrays if data.dtype.kind in "fiu")

@@ -90,7 +90,10 @@ class Namespace(Framework):
 
     @functools.cached_property
     def tensor_types(self) -> tuple[type[Any], ...]:  # type: ignore[override]
-        return (self.root.Tensor,)
+        kind = self.root.Tensor
+        # Gradients and parameters of a subclass of torch's tensors are torch's.
+        torchs = [base for base in kind.__mro__[1:] if (base.__module__, base.__name__) == ("torch", "Tensor")]
+        return (kind, *torchs)
 
     @functools.cached_property
     def module_types(self) -> tuple[type[Any], ...]:  # type: ignore[override]

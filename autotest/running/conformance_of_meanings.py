@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
-from autotest.running.conformance_tools import call, need, read, same, tensor_of, tensor_of_dtype
+from autotest.running.conformance_tools import call, must_be_tensors, need, read, same, tensor_of, tensor_of_dtype
 
 #: Operator, operands (lists become tensors), and expected result.
 _OPERATORS: Final[tuple[tuple[str, tuple[Any, ...], Any], ...]] = (
@@ -216,6 +216,7 @@ def _identity(framework: Framework) -> None:
 def _own_state(framework: Framework) -> None:
     one, other = (call(framework, "function", "nn.Linear", 2, 3) for _ in range(2))
     before = framework.parameters(one)["weight"]
+    must_be_tensors(framework, framework.parameters(one))
     for module, number in ((one, 1.0), (other, 2.0)):
         state = {"weight": np.full((3, 2), number, "float32"), "bias": np.zeros(3, "float32")}
         framework.load_state(module, {name: Array(data, "float32") for name, data in state.items()})

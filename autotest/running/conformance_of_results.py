@@ -9,7 +9,16 @@ import numpy as np
 
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
-from autotest.running.conformance_tools import ConformanceError, call, need, read, same, tensor_of, tensor_of_dtype
+from autotest.running.conformance_tools import (
+    ConformanceError,
+    call,
+    must_be_tensors,
+    need,
+    read,
+    same,
+    tensor_of,
+    tensor_of_dtype,
+)
 
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
@@ -62,6 +71,7 @@ def _gradients_like_leaves(framework: Framework) -> None:
         x = tensor_of_dtype(framework, Array(third, dtype), requires_grad=True)
         made = framework.invoke("operator", "mul", (x, 1.0), {})
         framework.invoke("method", "backward", (made, tensor_of(framework, third, dtype)), {})
+        must_be_tensors(framework, {f"the gradient of a {dtype}": framework.gradient(x)})
         (found,) = framework.values([framework.gradient(x)])
         need(found.dtype == dtype, f"the gradient of a {dtype}: expected {dtype}, got {found.dtype}")
         need(found.data.shape == (2, 2), f"the gradient of a (2, 2): expected its shape, got {found.data.shape}")

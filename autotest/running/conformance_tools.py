@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ def need(condition: bool, what: str) -> None:
     """Raise `ConformanceError` with the text `what` unless `condition` is true."""
     if not condition:
         raise ConformanceError(what)
+
+
+def must_be_tensors(framework: Framework, values: Mapping[str, Any]) -> None:
+    """Raise `ConformanceError` unless all `values`, by their names, are of the adapter's tensor classes."""
+    for name, value in values.items():
+        kinds = " or ".join(kind.__name__ for kind in framework.tensor_types)
+        found = f"{type(value).__module__}.{type(value).__qualname__}"
+        need(framework.is_tensor(value), f"{name} is a {found}; expected one of the adapter's `tensor_types`: {kinds}")
 
 
 def tensor_of(framework: Framework, data: Any, dtype: str = "float32", *, requires_grad: bool = False) -> Any:

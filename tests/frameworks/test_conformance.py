@@ -52,6 +52,16 @@ def only(value, **changes):
     )
 
 
+class Wrapped:
+    """A tensor in an object of another class, with its attributes."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
 FAULTS = {
     "memory is shared": (planted(from_numpy=lambda self, data: self.root.from_numpy(np.ascontiguousarray(data))), "does not share memory"),
     "a dtype is widened": (read_as(lambda found: [only(one, data=one.data.astype("float64")) for one in found]), "round trip of float32"),
@@ -59,6 +69,8 @@ FAULTS = {
     "the device is called otherwise": (planted(device_type=lambda self, tensor: "cpu:0"), "the device"),
     "requires_grad is forgotten": (planted(tensor=lambda self, array, *, device="cpu", requires_grad=False: plain("tensor")(self, array)), "requires_grad"),
     "tensors come back in reverse": (read_as(lambda found: found[::-1]), "keeps the order"),
+    "gradients are of another class": (planted(gradient=lambda self, tensor: Wrapped(plain("gradient")(self, tensor))), "gradients have the dtype"),
+    "parameters are of another class": (planted(parameters=lambda self, module: {name: Wrapped(one) for name, one in plain("parameters")(self, module).items()}), "parameters and buffers"),
     "unknown names are found": (planted(resolve=lambda self, path: plain("resolve")(self, "relu" if path == "no_such_name" else path)), "unknown name"),
     "nothing is expanded": (replaced("method", "expand", lambda found: lambda x, *sizes: x), "can be expanded"),
     "a refusal is swallowed": (replaced("function", "matmul", lambda found: lambda *operands: operands[0]), "invalid call raises"),

@@ -13,7 +13,7 @@ import torch as real
 
 from autotest import Divergence, FrameworkMissing, UsageError, random_tensor, torch
 from autotest.base.settings import Settings
-from autotest.frameworks import Pair, framework
+from autotest.frameworks import Namespace, Pair, framework
 from autotest.frameworks.preload import import_oneflow
 from autotest.program import Array
 from autotest.replaying import graph_check
@@ -480,3 +480,19 @@ def test_compiling_leaves_the_checks_of_distributions_on():
 def test_an_unknown_backend_is_told_with_those_that_there_are():
     with pytest.raises(UsageError, match=r"has no backend 'eagr' to .* mean 'eager'\? It has .*aot_eager.*inductor"):
         _ = framework("torch+compile=eagr").root
+
+
+# -- a subclass of its tensors --------------------------------------------------------------------------------
+
+
+def test_a_subclass_of_torchs_tensors_has_gradients_and_parameters_of_torch():
+    own = type("Tensor", (real.Tensor,), {})
+    root = types.ModuleType("of_a_subclass")
+    root.__getattr__ = lambda name: getattr(real, name)
+    root.Tensor, root.from_numpy = own, lambda data: real.from_numpy(data).as_subclass(own)
+    candidate = Namespace("of_a_subclass", "of_a_subclass")
+    candidate.__dict__["root"] = root
+    assert isinstance(candidate.tensor(Array(np.ones(2, "float32"), "float32")), own)
+    outcomes = [running.trial(network, candidate, seed=seed) for seed in range(3)]
+    assert all(map(running.agrees, outcomes))
+    assert all(outcome.gradients for outcome in outcomes)

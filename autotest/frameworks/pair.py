@@ -289,8 +289,13 @@ class Pair:
 
     @functools.cached_property
     def _aliases(self) -> dict[str, int]:
-        candidate = {"candidate": 1, self.candidate.alias: 1, self.candidate.name: 1}
-        return {**candidate, "reference": 0, self.reference.alias: 0}
+        named = {name: 1 for name in (self.candidate.alias, self.candidate.name) if not self._is_of_torch(name)}
+        return {"candidate": 1, **named, "reference": 0, self.reference.alias: 0}
+
+    def _is_of_torch(self, name: str) -> bool:
+        """Return whether a test means the reference's own name: a candidate may be called `fft`, `sub` or `data`."""
+        reference = self.reference
+        return reference.declares(name, modules=True) or reference.provides("function", name, None)
 
     @functools.cached_property
     def devices(self) -> tuple[str, ...]:

@@ -6,9 +6,11 @@ import sys
 
 import pytest
 
-from autotest import UsageError
+from autotest import UsageError, random_tensor, torch
 from autotest.frameworks import Pair, registry
 from autotest.frameworks.torch import TorchFramework
+from tests.support import running
+from tests.support.faulty import FaultyTorch
 
 
 def test_a_pair_knows_what_the_registry_made_it_of():
@@ -33,3 +35,23 @@ def test_a_framework_that_can_only_be_a_candidate_is_no_reference(reference, sai
         with pytest.raises(UsageError, match=r"reference .*expected a framework") as raised:
             make()
         assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["sub", "fft", "data", "special"])
+def test_a_candidate_whose_name_is_one_of_torchs_hides_nothing_of_torch(name):
+    candidate = FaultyTorch({}, name=name)
+    candidate.alias = name
+
+    def body():
+        x = random_tensor(shape=(3,), dtype="float32", low=1, high=2)
+        return torch.sub(x, x.data), torch.fft.fft(x).real, torch.special.expit(x)
+
+    assert running.agrees(running.trial(body, candidate))
+    assert running.pair_with(candidate).side(name) is None
+
+
+def test_a_candidate_is_reached_by_its_own_name():
+    candidate = FaultyTorch({}, name="faulty")
+    candidate.alias = "own"
+    pair = running.pair_with(candidate)
+    assert [pair.side(name) for name in ("own", "faulty", "candidate", "pytorch", "reference")] == [1, 1, 1, 0, 0]

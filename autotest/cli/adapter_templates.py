@@ -145,7 +145,10 @@ class {title}(NumpyKernels):
 
     @functools.cached_property
     def spelling(self) -> Mapping[str, Callable[..., Any]]:
-        """Map torch's names to functions of arrays with torch's parameter names."""
+        """Map torch's names to functions of arrays with torch's parameter names.
+
+        A function that raises `autotest.frameworks.Absent` says what {name} does not have, which is no finding.
+        """
         own = self.root
         return {{
             "relu": lambda input: own.relu(input),

@@ -12,6 +12,7 @@ import pytest
 
 from autotest import Divergence, autotest, random, random_tensor, torch
 from autotest.base.errors import NotReplayable
+from autotest.frameworks import Absent
 from autotest.replaying.native_code import as_native_code
 from autotest.running.conformance import conformance
 from generators.layouts import LAYOUTS
@@ -48,6 +49,24 @@ def test_a_kernel_that_ignores_strides_is_given_strided_memory():
 def test_a_kernel_that_returns_something_else_is_told_so():
     (found,) = running.trial(relu_of("contiguous"), ArrayKernels({"relu_forward": "listing_relu_forward"})).mismatches
     assert "a function of plain returned a list; expected ndarray or generic" in found.message
+
+
+def test_what_a_kernel_lacks_by_intention_is_no_finding():
+    class Flat(ArrayKernels):
+        def softmax(self, given, dim):
+            if given.ndim > 1:
+                raise Absent(self.name, "softmax of several dimensions")
+            return self.kernel("softmax_forward")(given, dim)
+
+        @property
+        def spelling(self):
+            return {"softmax": self.softmax}
+
+    def body(shape):
+        return lambda: torch.softmax(random_tensor(shape=shape, low=-1, high=1), 0)
+
+    assert running.agrees(running.trial(body((3,)), Flat()))
+    assert "plain has no softmax of several dimensions" in running.trial(body((3, 2)), Flat()).rejection.text
 
 
 def text_of(body, adapter):

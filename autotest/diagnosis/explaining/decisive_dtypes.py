@@ -34,17 +34,17 @@ def dtype_clauses(
         named: what the program names. To inputs of a dtype that it names, a conversion to that dtype does nothing, so
             that they tell nothing of their own dtype.
     """
-    for kinds in (FLOATING, _WHOLE):
+    for kinds, beyond, kind_name in ((FLOATING, _WHOLE, "floating dtypes"), (_WHOLE, FLOATING, "integers")):
         found = {item.array.dtype for item in inputs if item.array.dtype in kinds}
         if len(found) != 1:
             continue
         own = found.pop()
         others = [kind for kind in kinds[: len(kinds) if kinds is _WHOLE else 2] if kind not in (own, *named)]
         endings = [_ending_as(inputs, own, kind, run, results) for kind in others]
-        if together(endings) == "passes" and not any(
-            _fails_as(inputs, own, kind, run) for kind in (*FLOATING, *_WHOLE)
-        ):
-            yield f"only in {own}"
+        if together(endings) != "passes" or any(_fails_as(inputs, own, kind, run) for kind in kinds):
+            continue
+        alone = not any(_fails_as(inputs, own, kind, run) for kind in beyond)
+        yield f"only in {own}" if alone else f"only in {own} among {kind_name}"
 
 
 def kind_clauses(inputs: Sequence[Input], run: OnInputs) -> Iterator[str]:

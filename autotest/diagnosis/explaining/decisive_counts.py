@@ -6,6 +6,7 @@ fail like the first one: with larger inputs, with different numbers in them, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -25,6 +26,8 @@ NamesOf: TypeAlias = Callable[[Call], Sequence[str]]
 _SIZES = frozenset(("embedding_dim", "embed_dim", "kdim", "vdim"))
 #: The largest number of programs in which each other number is tried, and of elements that an input of them has.
 _MOST, _LARGEST = 6, 1 << 12
+#: The largest product of the numbers in a call and the size of its inputs: so many elements a result may have.
+_ELEMENTS = 1 << 24
 #: How programs end that refute a claim: with another number or size, the same fault may show in another way.
 _DIFFERENT = frozenset[ProgramOutcome](("fails", "differs"))
 #: How many times larger inputs are: enough for a square of twice the factor, as of `pixel_shuffle`.
@@ -71,12 +74,16 @@ class _Count:
     def __init__(self, program: Program, inputs: Sequence[Input], run: OnPrograms, argument: Argument) -> None:
         self._program, self._inputs, self._run, self._argument = program, inputs, run, argument
         self._value: int = argument.value
+        call = argument.call
+        #: The whole numbers above 1 of the call.
+        self._numbers = [item for item in leaves((call.args, call.kwargs)) if type(item) is int and item > 1]
+        #: The programs that are known to fail, each with the inputs that are changed in it.
         self._failing: list[tuple[Program, Sequence[Input]]] = [(program, ())]
 
     def clause(self, name: str) -> str:
         """Return the clause on the number, which is called `name`; "" if other numbers fail, or too few can run."""
         value = self._value
-        if value > 1 and self._at(value - 1) == "fails":
+        if not self._is_affordable(_LARGER) or (value > 1 and self._at(value - 1) == "fails"):
             return ""
         for one in self._others():
             if len(self._failing) == _MOST:
@@ -99,6 +106,11 @@ class _Count:
             return f"only with some values of {name}, such as {value} and {failing[0]}"
         return "" if self._is_of_others() else f"only with {name}={value}"
 
+    def _is_affordable(self, times: int) -> bool:
+        """Whether a result that is several times as large as the numbers of the call may make it is not too large."""
+        size = max((item.array.data.size for item in self._inputs), default=1)
+        return math.prod(self._numbers) * max(size, 1) * times <= _ELEMENTS
+
     def _at(self, other: int) -> ProgramOutcome:
         """Return how the programs end together with `other` as the argument."""
         endings: list[ProgramOutcome] = []
@@ -110,8 +122,9 @@ class _Count:
 
     def _others(self) -> Iterator[tuple[Program, Sequence[Input]]]:
         """Yield programs like this one with the same argument, which may fail, too."""
-        yield self._with_others_equal(_LARGER * self._value)
-        yield self._with_others_larger()
+        if self._is_affordable(_LARGER ** (1 + len(self._numbers))):
+            yield self._with_others_equal(_LARGER * self._value)
+            yield self._with_others_larger()
         for axes in (slice(None), slice(-2, None), slice(0, 1)):
             larger = [_repeated(item, axes) for item in self._inputs]
             if larger and all(item.array.data.size <= _LARGEST for item in larger):
@@ -123,12 +136,10 @@ class _Count:
     def _with_others_larger(self) -> tuple[Program, Sequence[Input]]:
         """Return the program with the call's other numbers, and equal sizes of inputs, several times as large."""
         call, value = self._argument.call, self._value
-        large = {
-            place: item for place, item in enumerate(leaves((call.args, call.kwargs))) if type(item) is int and item > 1
-        }
-        larger = {place: _LARGER * item for place, item in large.items()}
+        given = enumerate(leaves((call.args, call.kwargs)))
+        larger = {place: _LARGER * item for place, item in given if type(item) is int and item > 1}
         program = self._given(with_call(self._program, with_leaves(call, larger)), value)
-        others = [*large.values()]
+        others = [*self._numbers]
         if value in others:
             others.remove(value)  # the argument's own
         inputs = self._inputs

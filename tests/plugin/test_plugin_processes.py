@@ -101,10 +101,10 @@ def test_a_divergence_is_told_without_the_plugin_too(suite, run_forked):
 
 
 @pytest.mark.slow
-def test_workers_of_xdist_draw_the_same_seed_and_tell_the_controller(suite, run_outside, pytester):
+def test_workers_of_xdist_draw_the_same_seed_and_tell_the_controller(suite, run_forked, pytester):
     pytest.importorskip("xdist")
     suite(DIVERGES + AGREES)
-    result = run_outside(*PLUGIN, "-n", "2", "--autotest-seed=random", "--junitxml=out.xml")
+    result = run_forked(*PLUGIN, "-n", "2", "--autotest-seed=random", "--junitxml=out.xml")
     result.assert_outcomes(failed=1, passed=1)
     seed = re.search(r"autotest: seed (\d+)", result.stdout.str())[1]
     result.stdout.fnmatch_lines(
@@ -133,10 +133,10 @@ def test_a_crashed_item_is_known_by_its_file_and_name(tmp_path, node, test):
 
 
 @pytest.mark.slow
-def test_a_worker_that_died_leaves_the_reproducer_of_its_trial(suite, run_outside):
+def test_a_worker_that_died_leaves_the_reproducer_of_its_trial(suite, run_forked):
     pytest.importorskip("xdist")
     suite(FATAL + AGREES)
-    result = run_outside(*PLUGIN, "-n", "1", "--autotest-candidate=tests.support.deadly:six")
+    result = run_forked(*PLUGIN, "-n", "1", "--autotest-candidate=tests.support.deadly:six")
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(
         [

@@ -49,10 +49,10 @@ def test_k_chooses_operators_and_a_path_adds_its_tests(run: Run, pytester: pytes
 
 @pytest.mark.slow
 def test_a_death_costs_one_item_under_xdist(
-    run_outside: Run, monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester
+    run_forked: Run, monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.sweep.planted:deadly_relu")
-    result = run_outside(f"--autotest-sweep={RELU} or {ABS}", "-n", "2")
+    result = run_forked(f"--autotest-sweep={RELU} or {ABS}", "-n", "2")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*ends with SIG*"])
 

@@ -79,8 +79,8 @@ def test_a_run_of_some_tests_tells_nothing(ledgers, run, selection):
     assert told(result) == []
 
 
-def test_workers_of_xdist_tell_the_main_process(ledgers, run_outside):
+def test_workers_of_xdist_tell_the_main_process(ledgers, run_forked):
     pytest.importorskip("xdist")
-    result = run_outside(*PLUGIN, "-n", "2")
+    result = run_forked(*PLUGIN, "-n", "2")
     result.assert_outcomes(passed=3, skipped=1)
     assert told(result) == lines_of(GONE | REMOVED)

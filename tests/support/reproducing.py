@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.ending import status_of
-from tests.support.stand_in import StandIn
+from tests.support.stand_in import StandIn, starts_interpreters
 
 
 def run_all(files: Sequence[Path], timeout: float) -> dict[str, tuple[int, str]]:
@@ -50,8 +50,8 @@ def main(files: Sequence[Path]) -> None:
 
     def fork() -> None:
         file, folder = _forked(files)
-        interpreters.append(StandIn(folder, file))
-        arguments.extend(interpreters[0].start() or [str(file)])
+        interpreters.append(StandIn(folder))
+        arguments.extend((starts_interpreters(file) and interpreters[0].start()) or [str(file)])
 
     # A fork has no threads of its parent: OneFlow's import stops before it starts threads, and continues in each child.
     OneFlowFramework().import_around(fork)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import os
 import runpy
 import socket
@@ -26,7 +27,7 @@ from autotest.diagnosis import verification
 from autotest.processes import server as process_server
 from autotest.processes.client import START_UP, Process, Server
 from tests.support.ending import status_of
-from tests.support.stand_in import StandIn
+from tests.support.stand_in import StandIn, starts_interpreters
 from tests.support.warm_peer import replace_interpreters
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class WarmProcess:
     def run(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> int:
         """Run ``python -m`` with `arguments` in `folder`, and return its exit status. Its output is appended to `log`.
 
-        The servers and interpreters that it starts are forks, too.
+        The servers and interpreters that it starts are forks, too, and so are the workers of pytest-xdist.
         """
         process = self._server.process(_run_module, tuple(arguments), str(folder), dict(environment), log=log)
         with contextlib.closing(process):
@@ -151,8 +152,17 @@ def _run_module(
     os.chdir(folder)
     os.environ.update(environment)
     sys.path.insert(0, folder)
-    sys.argv[:] = arguments
-    status = status_of(lambda: runpy.run_module(arguments[0], run_name="__main__", alter_sys=True))
+    with tempfile.TemporaryDirectory(prefix="autotest-") as kept:
+        worker = StandIn(Path(kept))
+        # pytest starts interpreters for pytest-xdist only. They run a source: `-u -c SOURCE`.
+        if "-n" in arguments and (options := worker.start()):
+            sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+            program = functools.partial(exec, options[-1], {"__name__": "__main__"})
+        else:
+            sys.argv[:] = arguments
+            program = functools.partial(runpy.run_module, arguments[0], run_name="__main__", alter_sys=True)
+        status = status_of(program)
+        worker.close()
     threading._shutdown()
     atexit._run_exitfuncs()
     os._exit(status)
@@ -160,8 +170,8 @@ def _run_module(
 
 def _run(connection: Connection, server: socket.socket, path: str) -> None:
     """Run a script, and end with its exit status. Interpreters that it starts are forks, too."""
-    interpreter = StandIn(Path(path).parent, Path(path))
-    arguments = interpreter.start() or [path]
+    interpreter = StandIn(Path(path).parent)
+    arguments = (starts_interpreters(Path(path)) and interpreter.start()) or [path]
     sys.argv[:], sys.path[0] = arguments, str(Path(path).parent)
     status = status_of(lambda: runpy.run_path(arguments[0], run_name="__main__"))
     interpreter.close()

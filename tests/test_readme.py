@@ -12,15 +12,18 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.support.reproducing import run_all
+from tests.support.warm import WarmProcess
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+Run = Callable[..., pytest.RunResult]
 
 
 def blocks(language: str) -> list[str]:
@@ -31,17 +34,14 @@ def commands() -> list[str]:
     return [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
 
 
-def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "AUTOTEST_DIR": str(folder / "kept"), **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+def around(folder: Path, **environment: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "AUTOTEST_DIR": str(folder / "kept"), **environment}
+
+
+@pytest.fixture
+def run(warm_process: WarmProcess, tmp_path: Path) -> Run:
+    """Return a function that does ``python -m`` in the test's folder, in a fork of a process with torch."""
+    return lambda *arguments, **environment: warm_process.result(arguments, tmp_path, around(tmp_path, **environment))
 
 
 def plain(text: str) -> str:
@@ -58,37 +58,38 @@ SCRIPTS = [block for block in blocks("python") if "def test_" not in block]
 
 
 @pytest.mark.oneflow
-def test_snippets_with_tests_pass_under_pytest(tmp_path: Path) -> None:
+def test_snippets_with_tests_pass_under_pytest(tmp_path: Path, run: Run) -> None:
     # In one project, because each project would import both frameworks again.
     snippets = [block for block in blocks("python") if block not in SCRIPTS]
     for index, snippet in enumerate(snippets):
         (tmp_path / f"test_snippet_{index}.py").write_text(snippet, encoding="utf-8")
     options = ["-q", "-rA", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
-    done = run([sys.executable, "-m", "pytest", *options, str(tmp_path)], tmp_path)
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # a fork has imported the plugin already
+    done = run("pytest", *options, str(tmp_path))
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert set(re.findall(r"^PASSED .*?test_snippet_(\d+)\.py", done.stdout, re.MULTILINE)) == {
+    assert done.ret == 0, done.stdout.str()
+    assert set(re.findall(r"^PASSED .*?test_snippet_(\d+)\.py", done.stdout.str(), re.MULTILINE)) == {
         str(index) for index in range(len(snippets))
     }
 
 
 @pytest.mark.oneflow
 @pytest.mark.parametrize("index", range(len(SCRIPTS)))
-def test_snippets_without_tests_run(index: int, tmp_path: Path) -> None:
-    file = tmp_path / "snippet.py"
-    file.write_text(SCRIPTS[index], encoding="utf-8")
-    done = run([sys.executable, str(file)], tmp_path)
+def test_snippets_without_tests_run(index: int, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "snippet.py").write_text(SCRIPTS[index], encoding="utf-8")
+    done = run("snippet")
 
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.ret == 0, done.stdout.str()
 
 
 @pytest.mark.oneflow
-def test_the_unittest_snippet_runs_under_unittest_too(tmp_path: Path) -> None:
+def test_the_unittest_snippet_runs_under_unittest_too(tmp_path: Path, run: Run) -> None:
     snippet = next(block for block in blocks("python") if "unittest.TestCase" in block)
     (tmp_path / "test_snippet.py").write_text(snippet, encoding="utf-8")
-    done = run([sys.executable, "-m", "unittest", "test_snippet"], tmp_path)
+    done = run("unittest", "test_snippet")
 
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.ret == 0, done.stdout.str()
+    assert done.stdout.lines[-1] == "OK"
 
 
 def test_the_set_up_commands_are_the_two_that_were_promised() -> None:
@@ -104,15 +105,15 @@ def test_ci_runs_the_tests_as_it_says() -> None:
 
 @pytest.mark.oneflow
 @pytest.mark.parametrize("command", [c for c in dict.fromkeys(commands()) if "autotest " in c and "KEY" not in c])
-def test_commands_of_this_library_run(command: str, tmp_path: Path) -> None:
+def test_commands_of_this_library_run(command: str, run: Run) -> None:
     words = shlex.split(command.rpartition("uv run ")[2])
     words = [word.replace("tests/alignment", str(ROOT / "tests/alignment")) for word in words]
     assert words[0] == "autotest"
     # One second shows that the command works. Its findings are not tested here.
     words = ["1s" if re.fullmatch(r"\d+(s|m|h)", word) else word for word in words]
-    done = run([sys.executable, "-m", *words], tmp_path, AUTOTEST_VERIFY="0", AUTOTEST_SHRINK="0")
+    done = run(*words, AUTOTEST_VERIFY="0", AUTOTEST_SHRINK="0")
 
-    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert done.ret in (0, 1), done.stdout.str()
 
 
 @pytest.mark.slow
@@ -122,8 +123,17 @@ def test_the_report_and_the_reproducers_that_it_shows_are_those_of_its_tests(tmp
     (tmp_path / "test_findings.py").write_text(tests, encoding="utf-8")
     kept = tmp_path / ".autotest"
     (command,) = re.findall(r"`AUTOTEST_SEED=1 (pytest .*?)`", README)
-    environment = {"AUTOTEST_DIR": str(kept), "AUTOTEST_SEED": "1", "AUTOTEST_VERIFY": "", "AUTOTEST_SHRINK": ""}
-    done = run([sys.executable, "-m", *shlex.split(command)], tmp_path, **environment)
+    # In a new interpreter, as readers run it.
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(command)],
+        cwd=tmp_path,
+        env=around(tmp_path, AUTOTEST_DIR=str(kept), AUTOTEST_SEED="1", AUTOTEST_VERIFY="", AUTOTEST_SHRINK=""),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
 
     (report,) = [block for block in blocks("text") if block.startswith("oneflow diverges from torch: lgamma")]
     assert plain(report) in plain(done.stdout)

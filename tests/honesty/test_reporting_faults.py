@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from autotest import Divergence, autotest, random, random_tensor, torch
+from autotest.diagnosis.verification import run_script
 from tests.support import faults
 from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
@@ -21,14 +20,8 @@ def failing(body, **settings):
     return raised.value
 
 
-def run(script):
-    return subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False, cwd=script.parent
-    )
-
-
 @pytest.mark.slow
-@pytest.mark.usefixtures("importable_elsewhere", "warm")  # the script is run in interpreters of its own below
+@pytest.mark.usefixtures("importable_elsewhere", "warm")
 @pytest.mark.parametrize("fault", [faults.wrong_relu, faults.wrong_relu_gradient])
 def test_the_reproducer_runs_and_shows_it(against, quick, monkeypatch, fault):
     monkeypatch.setenv("AUTOTEST_VERIFY", "1")
@@ -38,12 +31,11 @@ def test_the_reproducer_runs_and_shows_it(against, quick, monkeypatch, fault):
     (script,) = quick.rglob("repro.py")
     text = script.read_text()
     assert "autotest" not in "".join(line for line in text.splitlines() if line.startswith(("import", "from")))
-    done = run(script)
-    assert done.returncode == 1, done.stderr
+    status, output = run_script(text)
+    assert status == 1, output
     # Once the fault is repaired, the exit status says so.
-    script.write_text(text.replace(f"faults.{fault.__name__}()", "faults.none()"))
-    repaired = run(script)
-    assert repaired.returncode == 0, repaired.stdout + repaired.stderr
+    status, output = run_script(text.replace(f"faults.{fault.__name__}()", "faults.none()"))
+    assert status == 0, output
 
 
 @pytest.mark.usefixtures("importable_elsewhere", "warm")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.storage.store import Store, Stored
 from tests.support import faults
 from tests.support.running import trials
+from tests.support.warm import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 #: A test that prints a line when its second trial begins, and then waits for Ctrl-C.
@@ -37,43 +38,39 @@ def test_waits():
 """
 
 
-def interrupted(folder: Path, candidate: str, seconds: float, *command: str) -> subprocess.CompletedProcess[str]:
-    """Return output and exit status of `command`, with Ctrl-C during a trial."""
-    (folder / "test_it.py").write_text(SUITE.format(seconds=seconds), encoding="utf-8")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AUTOTEST_")}
-    with (folder / "output").open("w") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *command],
-            cwd=folder,
-            env={**kept, "PYTHONPATH": str(ROOT), "AUTOTEST_CANDIDATE": candidate},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        deadline = time.monotonic() + 200
-        while not (folder / "ready").exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        try:
-            status = process.wait(timeout=60)
-        finally:
-            process.kill()
-    return subprocess.CompletedProcess(command, status, (folder / "output").read_text(encoding="utf-8"), "")
+@pytest.fixture
+def interrupted(warm_process: WarmProcess, tmp_path: Path) -> Callable[..., pytest.RunResult]:
+    """Return ``interrupted(candidate, seconds, *command)``: the command's end after Ctrl-C during a trial."""
+
+    def run(candidate: str, seconds: float, *command: str) -> pytest.RunResult:
+        (tmp_path / "test_it.py").write_text(SUITE.format(seconds=seconds), encoding="utf-8")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AUTOTEST_")}
+        around = {**kept, "PYTHONPATH": str(ROOT), "AUTOTEST_CANDIDATE": candidate}
+        log = tmp_path / "output"
+        with contextlib.closing(warm_process.started(command, tmp_path, around, log)) as process:
+            deadline = time.monotonic() + 200
+            while not (tmp_path / "ready").exists() and process.status() is None and time.monotonic() < deadline:
+                time.sleep(0.1)
+            os.kill(process.pid(), signal.SIGINT)
+            status = process.status(60)
+        return pytest.RunResult(status, log.read_text(encoding="utf-8").splitlines(), [], 0.0)
+
+    return run
 
 
 @pytest.mark.parametrize("candidate", ["torch", pytest.param("oneflow", marks=[pytest.mark.oneflow, pytest.mark.slow])])
-def test_pytest_tells_what_it_heard_and_writes_its_files(tmp_path, candidate):
-    done = interrupted(
-        tmp_path, candidate, 60, "pytest", "-p", "no:cacheprovider", "--junitxml", "report.xml", "test_it.py"
-    )
-    assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout
-    assert "KeyboardInterrupt" in done.stdout
-    assert "1 test ran 3 trials: 3 accepted" in done.stdout
+def test_pytest_tells_what_it_heard_and_writes_its_files(tmp_path, interrupted, candidate):
+    done = interrupted(candidate, 60, "pytest", "-p", "no:cacheprovider", "--junitxml", "report.xml", "test_it.py")
+    output = done.stdout.str()
+    assert done.ret == pytest.ExitCode.INTERRUPTED, output
+    assert "KeyboardInterrupt" in output
+    assert "1 test ran 3 trials: 3 accepted" in output
     assert "test_first" in (tmp_path / "report.xml").read_text()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("candidate", ["torch", pytest.param("oneflow", marks=pytest.mark.oneflow)])
-def test_fuzz_tells_what_it_found_and_writes_its_files(tmp_path, candidate):
+def test_fuzz_tells_what_it_found_and_writes_its_files(tmp_path, interrupted, candidate):
     command = (
         "autotest",
         "fuzz",
@@ -87,10 +84,11 @@ def test_fuzz_tells_what_it_found_and_writes_its_files(tmp_path, candidate):
         "--junitxml",
         "r.xml",
     )
-    done = interrupted(tmp_path, candidate, 0.05, *command)
-    assert "(interrupted)" in done.stdout
-    assert "Nothing new found before it was interrupted." in done.stdout
-    assert done.returncode == 3
+    done = interrupted(candidate, 0.05, *command)
+    output = done.stdout.str()
+    assert "(interrupted)" in output
+    assert "Nothing new found before it was interrupted." in output
+    assert done.ret == 3
     assert (tmp_path / "all.json").exists()
     assert (tmp_path / "r.xml").exists()
 

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import os
 import runpy
+import signal
 import socket
 import sys
 import tempfile
@@ -62,12 +63,15 @@ class WarmProcess:
 
         The servers and interpreters that it starts are forks, too, and so are the workers of pytest-xdist.
         """
-        process = self._server.process(_run_module, tuple(arguments), str(folder), dict(environment), log=log)
-        with contextlib.closing(process):
+        with contextlib.closing(self.started(arguments, folder, environment, log)) as process:
             status = process.status(600.0)
         if status is None:
             raise TimeoutError(f"{' '.join(arguments)} did not end")
         return status
+
+    def started(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> Process:
+        """Do the same as `run`, without waiting for the end; return the process."""
+        return self._server.process(_run_module, tuple(arguments), str(folder), dict(environment), log=log)
 
     def result(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> pytest.RunResult:
         """Do the same as `run`, and return the exit status and the lines of output, of both kinds in one."""
@@ -149,6 +153,7 @@ def _run_module(
 ) -> None:
     """Run a module as ``python -m`` does, and end with its exit status."""
     _replace(Server(inherited=server), setattr)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the server ignores it
     os.chdir(folder)
     os.environ.update(environment)
     sys.path.insert(0, folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -175,7 +174,7 @@ def test_two_tasks_of_an_agent_that_come_to_one_finding_both_bring_its_files(her
 
 
 @pytest.mark.parametrize("work", ["sweep", "gradients"])
-def test_a_machine_that_lacks_the_candidate_says_what_to_install(work, here, importable_elsewhere):
+def test_a_machine_that_lacks_the_candidate_says_what_to_install(work, here, run_module):
     asked = f"""
         import os
         from pathlib import Path
@@ -189,7 +188,7 @@ def test_a_machine_that_lacks_the_candidate_says_what_to_install(work, here, imp
         print(facts.group, facts.trouble)
     """
     (here / "jax.py").write_text("raise ImportError('there is no JAX on this machine')\n")
-    ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(asked)], capture_output=True, text=True, timeout=120, check=True
-    )
-    assert "the framework 'jax' cannot be imported" in ended.stdout
+    (here / "asked.py").write_text(textwrap.dedent(asked))
+    ended = run_module("asked")
+    assert ended.ret == 0
+    assert "the framework 'jax' cannot be imported" in ended.stdout.str()

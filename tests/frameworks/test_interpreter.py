@@ -99,6 +99,18 @@ def network():
     return made.mean(), (made**2).sum(), values, places, still, float(values.detach().sum()), x[:, ::2].t()
 
 
+def test_this_library_need_not_be_installed_in_the_other_interpreter(tmp_path, monkeypatch):
+    python = tmp_path / "python"  # runs no .pth file, by which a checkout is installed
+    packages = os.pathsep.join({str(Path(module.__file__).parents[1]) for module in (np, sys.modules["torch"])})
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={packages} exec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    there = [python, "-c", "import numpy, autotest"]
+    assert "No module named 'autotest'" in subprocess.run(there, capture_output=True, text=True, check=False).stderr
+    outcome = running.trial(lambda: torch.abs(random_tensor(shape=(3,))), framework(f"python:{python}"))
+    assert running.agrees(outcome)
+
+
 def test_the_same_torch_agrees_with_itself(other):
     pair = Pair(framework("torch"), other)
     with pair.around_trials():  # it computes sums in the same order

@@ -85,7 +85,7 @@ class Peer:
             *[None if memory is None else memory.file for memory in (self._question_memory, self._answer_memory)],
         ]
         told = {
-            "ROOT": str(Path(__file__).parent.parent.parent),
+            "ROOT": str(Path(__file__).parents[3]),
             "NAME": inner,
             "FILES": files,
             # PR_SET_PDEATHSIG kills the child when the thread that started it ends. Only the end of the main thread

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import names
@@ -45,6 +46,26 @@ def native_script(finding: Finding, pair: Pair) -> str | None:
         return None
 
 
+def native_crash_script(finding: Finding, pair: Pair) -> str | None:
+    """Return a script for a call that kills the process, as `native_script` does. It is not made here."""
+    candidate, program = pair.candidate, finding.program
+    assert program is not None
+    if not candidate.translates or finding.first.side == "reference" or isinstance(candidate, Interpreter):
+        return None
+    try:
+        with contextlib.closing(Peer(sys.executable, candidate.origin, START_ELSEWHERE)) as peer:
+            found = peer.ask((program, None, ""))
+        if not isinstance(found, tuple):
+            return None
+        reference, other = pair.sides
+        title = f"{finding.operator}: {other} crashes, {reference} does not."
+        notes = [finding.provenance, *finding.verdict[:1]]
+        asked = ScriptRequest(title, notes, "crash", names(program)[len(program.calls) - 1], dies=True)
+        return script(program, reference, other, NativeCode(*found), asked)
+    except Exception:  # noqa: BLE001 - if this script cannot be written, the general one is used
+        return None
+
+
 def _terms(program: Program, pair: Pair, slot: int, suffix: str) -> NativeCode | None:
     candidate = pair.candidate
     if not isinstance(candidate, Interpreter):
@@ -58,4 +79,4 @@ def _terms(program: Program, pair: Pair, slot: int, suffix: str) -> NativeCode |
     return None if found is None else NativeCode(*found)
 
 
-__all__ = ["native_script"]
+__all__ = ["native_crash_script", "native_script"]

@@ -67,6 +67,9 @@ if sys.argv[1:] == ["child"]:
         print(json.dumps({{"raises": f"{{type(error).__name__}}: {{error}}"}}))
     sys.exit()
 
+"""
+
+_ELSEWHERE = """\
 def restored(found):
     return complex(*found["parts"]) if "parts" in found else found
 
@@ -91,6 +94,20 @@ python = sys.argv[1] if sys.argv[1:] else OTHER
 if not python:
     sys.exit(print("cannot tell: give the Python interpreter that has {candidate} on the command line") or 2)
 
+"""
+
+_DIES = """\
+try:
+    {expected}()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+run = subprocess.run([sys.executable, __file__, "child"], stdout=subprocess.PIPE, text=True)
+if run.returncode > 0:
+    sys.exit(print("cannot tell:", run.stdout.strip()) or 2)
+if not run.returncode:
+    sys.exit(print("same"))
+print(f"DIFFERS: {candidate} ends with status {{run.returncode}} (a negative one is the signal that killed it)")
+sys.exit(1)
 """
 
 _VALUES = """\
@@ -157,10 +174,12 @@ def script(
     }
     place = "the other interpreter" if asked.python else "a process of its own"
     python = "python" if asked.python else "sys.executable"
-    child = _CHILD.format(actual=other, place=place, python=python) if in_child else ""
+    crashes = asked.symptom == "crash"
+    parts = _CHILD if crashes else _CHILD + _ELSEWHERE
+    child = parts.format(actual=other, place=place, python=python) if in_child else ""
     if asked.python:
         child = _OTHER.format(python=repr(asked.python), candidate=names["candidate"]) + child
-    check = _REFUSES if asked.symptom in ("exception", "crash") else _VALUES
+    check = _DIES if crashes else _REFUSES if asked.symptom == "exception" else _VALUES
     refuses = check is _REFUSES
     definition, same = _same(asked)
     modules = {"sys", *found.modules, *(("json", "subprocess") if in_child else ("json",) if refuses else ())}

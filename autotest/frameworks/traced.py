@@ -49,6 +49,8 @@ class Transcript:
         self._count = 0
         #: Whether recording is off.
         self.muted = False
+        #: How the source of a call begins that is recorded but not made, since it kills the process; empty for none.
+        self.stops = ""
         #: Whether the last statement raised.
         self.raised = False
         #: Whether calls are made again: each has the name of the earlier statement that is the same.
@@ -104,13 +106,21 @@ class Transcript:
         return self.text(value)
 
     def call(self, function: Callable[..., Any], text: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Make a call, record it, and return its result. A call that raises is recorded, too."""
+        """Make a call, record it, and return its result. A call that raises is recorded, too.
+
+        Raises:
+            Stopped: if the call is the one that `stops` describes.
+        """
         given = [opened(item) for item in args]
         named = {key: opened(item) for key, item in kwargs.items()}
         if self.muted:
             return self._followed(function(*given, **named), "")
         parts = [*map(self.text, args), *(f"{key}={self.text(item)}" for key, item in kwargs.items())]
-        return self.evaluated(lambda: function(*given, **named), f"{text}({', '.join(parts)})")
+        whole = f"{text}({', '.join(parts)})"
+        if self.stops and text.startswith(self.stops) and not self._earlier(whole):
+            self._keep(whole)
+            raise Stopped
+        return self.evaluated(lambda: function(*given, **named), whole)
 
     def evaluated(self, action: Callable[[], Any], text: str) -> Any:
         """Return the result of `action`, whose source is `text`, and record it, also if it raises."""
@@ -138,10 +148,16 @@ class Transcript:
         finally:
             self._repeats = False
 
+    def _earlier(self, text: str) -> str:
+        """Return the name of the statement that is made again; "" if it is a new one."""
+        again = self._repeats or self.stops
+        found = [name for name, known in self.statements if known == text] if again else []
+        return found[-1] if found else ""
+
     def _keep(self, text: str) -> str:
-        earlier = [name for name, known in self.statements if known == text] if self._repeats else []
+        earlier = self._earlier(text)
         if earlier:
-            return earlier[-1]
+            return earlier
         name = f"t{self._count}"
         self._count += 1
         self.statements.append((name, text))
@@ -187,6 +203,10 @@ class TracedGradient(NamedTuple):
     end: int
     #: Why no function has these gradients; empty if one has.
     trouble: str
+
+
+class Stopped(Exception):
+    """Raised instead of making a call that was to be recorded only."""
 
 
 class _Named:

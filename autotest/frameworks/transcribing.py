@@ -141,6 +141,8 @@ class TranscribingFunction(Transcribing):
         written = self.written
         if written.differentiated is not None:
             raise NotReplayable("gradients are requested twice")
+        if written.stops:
+            raise NotReplayable("gradients of a function are computed by several calls")
         started = [(root, self._cotangent(root) if given is None else given) for root, given in roots]
         texts = [(written.text(root.array), written.text(given.array)) for root, given in started]
         end = len(written.statements)

@@ -14,7 +14,7 @@ from autotest.frameworks import Framework, framework
 from autotest.frameworks.recorded_calls import run_call
 from autotest.frameworks.remote.peer import START
 from autotest.frameworks.remote.wire import AnsweringEnd
-from autotest.frameworks.traced import NAME, TracedGradient, Transcript
+from autotest.frameworks.traced import NAME, Stopped, TracedGradient, Transcript
 from autotest.program import Program, Ref, refs
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 
@@ -61,6 +61,29 @@ def as_native_code(program: Program, side: Framework, slot: int, suffix: str = "
     if not suffix and written.differentiated is None and any(later):  # a call may have changed the value that it reads
         return NativeCode(written.imports, tuple(_flat(written.statements, [result])), result)
     return NativeCode(written.imports, tuple(_rendered(written, result)), result)
+
+
+def as_deadly_code(program: Program, side: Framework) -> NativeCode | None:
+    """Return `program` as `as_native_code` does, without making its last call, which kills the process.
+
+    None if no source of the framework's own functions is recorded, or if the last call is none of these.
+    """
+    made = side.transcribing()
+    short = getattr(side, "short", "")
+    if made is None or not short:
+        return None
+    adapter, written = made
+    own = names(program)
+    values: list[Any] = []
+    for call in program.calls:
+        written.stops = f"{short}." if call.slot == len(program.calls) - 1 else ""
+        try:
+            values.append(run_call(call, adapter, values, program.arrays))
+        except Stopped:
+            last = written.statements[-1][0]
+            return NativeCode(written.imports, tuple(_flat(written.statements, [last])), last)
+        written.rename(adapter.text_of(values[-1]), own[call.slot])
+    return None
 
 
 def _at(value: Any, place: str, adapter: Framework) -> Any:
@@ -143,11 +166,15 @@ def _count(name: str, texts: Iterable[str]) -> int:
 
 
 def main(name: str, files: Sequence[Any]) -> None:
-    """Send what one program is in the framework's own terms. Runs in the interpreter that has the framework `name`."""
+    """Send what one program is in the framework's own terms. Runs in the interpreter that has the framework `name`.
+
+    A slot of None stands for a program whose last call kills the process.
+    """
     asked = AnsweringEnd(*files)
     program, slot, suffix = asked.receive()
     try:
-        found = as_native_code(program, framework(name), slot, suffix)
+        side = framework(name)
+        found = as_deadly_code(program, side) if slot is None else as_native_code(program, side, slot, suffix)
     except Exception as error:  # noqa: BLE001 - told, whatever it is
         asked.send(f"{type(error).__name__}: {error}")
     else:

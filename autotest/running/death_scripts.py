@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import NotReplayable
 from autotest.diagnosis.graph_death import GraphDeath
+from autotest.diagnosis.native_script import native_crash_script
 from autotest.diagnosis.verification import interpreter_started_early, verify
 from autotest.emission import emit
 from autotest.emission.checker import OFTEN, ONCE, Runs
@@ -58,7 +59,10 @@ def _single(finding: Finding, conditions: Conditions, ways: Sequence[Runs]) -> l
     # tensors use the exact memory of their arrays, as those of the trial did.
     exact = dataclasses.replace(finding, program=sharing(finding.program))
     scripts += [_script(exact, conditions, runs) for runs in ways if not (runs.often or runs.forked)]
-    return list(dict.fromkeys(scripts))
+    native = None
+    if finding.first.symptom == "crash" and not all(runs.often for runs in ways):
+        native = native_crash_script(finding, registry.pair(*conditions.frameworks))
+    return list(dict.fromkeys([*([] if native is None else [native]), *scripts]))
 
 
 def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:

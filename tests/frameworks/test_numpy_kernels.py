@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -12,8 +13,13 @@ import pytest
 
 from autotest import Divergence, autotest, random, random_tensor, torch
 from autotest.base.errors import NotReplayable
-from autotest.frameworks import Absent
+from autotest.comparison import Mismatch
+from autotest.diagnosis.native_script import native_crash_script
+from autotest.frameworks import Absent, registry
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
 from autotest.replaying.native_code import as_native_code
+from autotest.results.finding import Finding
 from autotest.running.conformance import conformance
 from generators.layouts import LAYOUTS
 from tests.support import plain_kernels, running
@@ -166,3 +172,42 @@ def test_the_script_of_a_finding_needs_the_kernels_only(warm):
     without = "import sys; sys.modules['autotest'] = None\n"
     ended = subprocess.run([sys.executable, "-c", without + script], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout.split()[0]) == (1, "DIFFERS:"), ended.stdout + ended.stderr
+
+
+DEADLY = "tests.support.array_kernels:with_deadly_kernels"
+#: A program whose last call dies, and the deadly statement.
+DEATHS = {
+    "forward": (("function", "relu", (Ref(0),)), "kernels.deadly_relu_forward(x0)"),
+    "backward": (("method", "backward", (Ref(2), Ref(1))), "kernels.deadly_softmax_backward(c1, v2, 0)"),
+}
+
+
+def deadly(last):
+    ones = Array(np.ones(2, "float32"), "float32")
+    x, given = (tensor_call(at, at, ones, requires_grad=not at) for at in range(2))
+    softmax = Call("function", "softmax", (Ref(0),), {"dim": 0}, 2)
+    return Program((x, given, softmax, Call(*last, {}, 3)), (ones, ones))
+
+
+def death(stage, pair):
+    died = Mismatch("relu", 3, "crash", stage, "candidate", "it dies", what="SIGABRT")
+    return Finding("it.py::it", 0, 0, 0, (died,), pair.sides, deadly(DEATHS[stage][0]), pair.versions, {})
+
+
+@pytest.mark.parametrize("stage", DEATHS)
+def test_the_script_of_a_crash_needs_the_kernels_only(stage, tmp_path):
+    pair = registry.pair("torch", DEADLY)
+    text = native_crash_script(death(stage, pair), pair)
+    assert DEATHS[stage][1] in text
+    assert "autotest.frameworks" not in text
+    file = tmp_path / "repro.py"
+    for kernel, status, told in (("deadly", 1, "DIFFERS: plain ends with status -6"), ("", 0, "same")):
+        file.write_text(text if kernel else text.replace("deadly_", ""))
+        environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+        ended = subprocess.run([sys.executable, file], env=environment, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stdout.startswith(told)) == (status, True), ended.stdout + ended.stderr
+
+
+def test_a_crash_that_torchs_names_show_has_no_script_of_its_own():
+    pair = registry.pair("torch", "torch")
+    assert native_crash_script(death("forward", pair), pair) is None

@@ -49,3 +49,9 @@ def framework() -> ArrayKernels:
 def with_wrong_axis() -> ArrayKernels:
     """Return the kernels with a gradient of softmax along another axis."""
     return ArrayKernels({"softmax_backward": "last_softmax_backward"}, "with_wrong_axis")
+
+
+def with_deadly_kernels() -> ArrayKernels:
+    """Return the kernels with a relu and a gradient of softmax that kill the process."""
+    replace = {"relu_forward": "deadly_relu_forward", "softmax_backward": "deadly_softmax_backward"}
+    return ArrayKernels(replace, "with_deadly_kernels")

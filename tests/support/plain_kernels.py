@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -47,3 +48,11 @@ def listing_relu_forward(x: Any) -> tuple[Any, Any]:
 def overwriting_relu_forward(x: Any) -> tuple[Any, Any]:
     kept = ~(x <= 0)
     return np.multiply(x, kept, out=x), kept
+
+
+def deadly_softmax_backward(gradient: Any, result: Any, axis: int) -> Any:
+    os.abort()
+
+
+def deadly_relu_forward(x: Any) -> Any:
+    os.abort()

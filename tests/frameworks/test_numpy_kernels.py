@@ -46,6 +46,11 @@ def test_the_adapter_conforms():
     assert [item for item in conformance(framework()) if item.outcome == "WRONG"] == []
 
 
+def test_numpy_does_not_tell_of_the_infinities_that_trials_draw():
+    with np.errstate(all="raise"), running.pair_with(framework()).around_trials():
+        plain_kernels.softmax_forward(np.array([3e38, -3e38, np.inf], "float32"), 0)
+
+
 def test_a_kernel_that_ignores_strides_is_given_strided_memory():
     packed = ArrayKernels({"relu_forward": "packed_relu_forward"})
     assert running.trial(relu_of("transposed"), packed, special_values=False).mismatches

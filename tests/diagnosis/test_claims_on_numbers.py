@@ -1,4 +1,4 @@
-"""A report says that a number is needed only if no relation of two numbers, no power and no last index explains it."""
+"""A report names the numbers that a failure needs, but none that a relation, a power or the last index explains."""
 
 from __future__ import annotations
 
@@ -88,6 +88,25 @@ def numbers(**said: Any) -> Any:
 )
 def test_a_single_number_is_not_needed_if_others_like_it_fail(happens, condition, drawn, wrong_claim) -> None:
     assert wrong_claim not in happens("square", where_any(condition), lambda: torch.square(drawn()))
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (lambda x: x == 7, "7"),
+        (lambda x: x > 4, "at least 5"),
+        (lambda x: x < -3, "at most -4"),
+        (lambda x: x.abs() >= 6, "at least 6 in magnitude"),
+        (lambda x: (x >= 3) & (x <= 6), "from 3 to 6"),
+        (lambda x: (x <= -3) & (x >= -6), "from -6 to -3"),
+        (lambda x: (x.abs() >= 3) & (x.abs() <= 6), "of magnitude 3 to 6"),
+        (lambda x: x > 100, "above about 100"),
+    ],
+)
+def test_the_bounds_of_small_integers_are_exact(happens, condition, said) -> None:
+    drawn = lambda: numbers(dtype="int64", low=-20, high=200 if said.endswith("100") else 20)  # noqa: E731
+    told = happens("neg", where_any(condition), lambda: torch.neg(drawn()))
+    assert told == f"only where an element is {said}"
 
 
 def test_a_zero_is_not_needed_if_a_larger_matrix_without_one_fails(happens) -> None:

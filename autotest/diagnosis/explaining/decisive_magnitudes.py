@@ -41,6 +41,8 @@ _LEAST = 0.05
 _GREAT = 1e4
 #: Relative distances from a number at which neighbours are tried, to find out whether only this one fails.
 _BESIDE = (1e-3, 1e-5)
+#: The greatest bound of integers that is told exactly.
+_SMALL_INTEGER = 64
 #: How much of the greatest number of a dtype is tried in the place of an infinity: all of it overflows in any operator.
 _MOST = 0.9
 #: The greatest upper bound of a magnitude that is reported: greater numbers may pass only because a function overflows.
@@ -170,7 +172,40 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     passed = [variant for factor in (lower, upper) if factor is not None for variant in _scaled(data, factor)]
     opposite = [-data] if sign and data.dtype.kind != "u" else []
     # The first number outside is close to the range.
-    return NumberClaim(text or str(found), [*outside[:1], *opposite, *passed], not sign, holds)
+    text = _whole(data, found, run) or text or str(found)
+    return NumberClaim(text, [*outside[:1], *opposite, *passed], not sign, holds)
+
+
+def _whole(data: Numbers, found: _Range, run: OnNumbers) -> str:
+    """Return the range `found` of small integers in whole numbers; "" for others, or if its ends do not show.
+
+    The number with the greatest magnitude is varied.
+    """
+    least, most = found.least, found.most
+    if data.dtype.kind not in "iu" or least is None or max(least, most or 0) > _SMALL_INTEGER:
+        return ""
+    size = np.abs(data.astype(np.int64))
+    greatest, sign = int(size.max()), -1 if data.reshape(-1)[int(np.argmax(size))] < 0 else 1
+
+    def fails(number: int) -> bool:
+        other = np.where(size == greatest, sign * number, data)
+        return bool(holdable([float(other.min()), float(other.max())], data.dtype)) and (
+            run(other.astype(data.dtype)) == "fails"
+        )
+
+    near = range(max(round(least) - 2, 1), round(least) + 3)
+    first = next((one for one in near if fails(one) and not fails(one - 1)), None)
+    if first is None:
+        return ""
+    low = sign * first if found.sign else first
+    of = "" if found.sign else "of magnitude "
+    if most is None:
+        return f"at least {low} in magnitude" if not found.sign else f"at {'most' if sign < 0 else 'least'} {low}"
+    last = next((one for one in range(round(most) + 2, first - 1, -1) if fails(one) and not fails(one + 1)), None)
+    if last is None or last == first:
+        return "" if last is None else f"{of}{low}"
+    high = sign * last if found.sign else last
+    return f"{of}{min(low, high)} to {max(low, high)}" if of else f"from {min(low, high)} to {max(low, high)}"
 
 
 def _is(magnitude: float) -> Callable[[Numbers], Numbers]:

@@ -27,7 +27,7 @@ _FACTORS = (0.5, 2.0, 10.0)
 #: What no number of `_rising` is. Equal numbers, which others may be filled with, hide what an operator compares.
 _OF_NO_RISING_NUMBER = frozenset(("zero", "negative", "zero or negative", "NaN", "infinite", "-0.0", "subnormal"))
 #: The beginnings of claims that a number is great, which smaller numbers in all inputs are not.
-_GREAT = ("above", "greater")
+_GREAT = ("above", "greater", "at least")
 #: The beginning of claims that a number is small, and what is added to numbers that then are not.
 _SMALL, _AWAY = "closer", (1, 2, 5)
 #: The largest number of contents that are tried with each of the others.

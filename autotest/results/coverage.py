@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from autotest.program.semantics import plain_name
 
@@ -43,6 +45,10 @@ UNNAMED = "unnamed arguments"
 REFUSED = "refused"
 #: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.
 WITHOUT_SPECIAL = "without special"
+#: NumPy's names of parameters, which torch accepts, and its own.
+NUMPY_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "x2": "other"}
+)
 #: Number of calls below which no gap is reported.
 ENOUGH = 20
 
@@ -113,11 +119,15 @@ def argument(name: str, value: str) -> str:
 def left_out(features: Mapping[str, int]) -> dict[str, int]:
     """Return, for each argument whose plain values are counted, the number of calls without it, if there are any."""
     given: dict[str, int] = {}
-    for said, times in values_of(features, "argument").items():
-        name = said.partition("=")[0]
-        given[name] = given.get(name, features.get(valued(GIVEN, name), 0)) + times
+    for name, values in values_of_arguments(features).items():
+        one = NUMPY_NAMES.get(name, name)
+        given[one] = given.get(one, 0) + sum(values.values())
+    for name, times in values_of(features, GIVEN).items():
+        one = NUMPY_NAMES.get(name, name)
+        given |= {one: given[one] + times} if one in given else {}
+    shown = _shown_names(features)
     calls = features.get(TRIALS, 0)
-    return {name: calls - times for name, times in given.items() if times < calls}
+    return {shown[name]: calls - times for name, times in given.items() if times < calls}
 
 
 def merged(parts: Iterable[Coverage]) -> Coverage:
@@ -241,6 +251,29 @@ def values_of_arguments(features: Mapping[str, int]) -> dict[str, dict[str, int]
     return given
 
 
+def _shown_names(features: Mapping[str, int]) -> dict[str, str]:
+    """Return, by torch's name of each argument with plain values, how calls spell it; torch's name if they do both."""
+    shown: dict[str, str] = {}
+    for name in values_of_arguments(features):
+        one = NUMPY_NAMES.get(name, name)
+        shown[one] = one if one in shown else name
+    return shown
+
+
+def _by_torch_names(*parts: Mapping[str, int]) -> tuple[dict[str, Counter[str]], set[str]]:
+    """Return in how many calls each argument had each value, and the arguments that were given values without a text.
+
+    An argument has one name, however calls spell it.
+    """
+    values: dict[str, Counter[str]] = {}
+    given: set[str] = set()
+    for part in parts:
+        for name, counts in values_of_arguments(part).items():
+            values.setdefault(NUMPY_NAMES.get(name, name), Counter()).update(counts)
+        given |= {NUMPY_NAMES.get(name, name) for name in values_of(part, GIVEN)}
+    return values, given
+
+
 def _constant_arguments(operator: str, features: Mapping[str, int]) -> Iterator[str]:
     """Yield lines for arguments that have one value wherever they are given, and dimensions that are never negative.
 
@@ -250,19 +283,18 @@ def _constant_arguments(operator: str, features: Mapping[str, int]) -> Iterator[
     if UNNAMED in features or UNNAMED in computed:
         return  # their values are not known
     calls = features.get(TRIALS, 0) + features.get(COMPUTED, 0)
-    also = values_of_arguments(computed)
-    for name, own in sorted(values_of_arguments(features).items()):
-        values = Counter(own) + Counter(also.get(name))
-        (value, times), *others = values.items()
-        alone = not others and not (features.get(valued(GIVEN, name)) or computed.get(valued(GIVEN, name)))
+    own, given = _by_torch_names(features, computed)
+    for one, name in sorted(_shown_names(features).items(), key=lambda item: item[1]):
+        (value, times), *others = own[one].items()
+        alone = not others and one not in given
         if alone and times == calls:
             yield f"{name} always {value}"
         elif alone and value[0] in _OF_NUMBERS:
             # Calls that left it out used its default. For a flag or a word that counts as another value; a number may
             # be the only one that the reference accepted, as with groups=random(1, 4) | nothing().
             yield f"{name} always {value} where it is given"
-        elif name in _DIMENSIONS and others and not any("-" in value for value in values):
+        elif name in _DIMENSIONS and others and not any("-" in value for value in own[one]):
             if (plain_name(operator), name) in _NUMBERS_OF:
                 continue
-            several = any(value.startswith(("(", "[")) for value in values)
+            several = any(value.startswith(("(", "[")) for value in own[one])
             yield f"never a negative number in {name}" if several else f"never a negative {name}"

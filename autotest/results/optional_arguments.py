@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from autotest.results.coverage import BEYOND, CALLED_AS, COMPUTED, GIVEN, REFUSED, TRIALS, UNNAMED, values_of
-
-#: NumPy's names of parameters, which torch accepts, and its own.
-_NUMPY_NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "x2": "other"}
+from autotest.results.coverage import (
+    BEYOND,
+    CALLED_AS,
+    COMPUTED,
+    GIVEN,
+    NUMPY_NAMES,
+    REFUSED,
+    TRIALS,
+    UNNAMED,
+    values_of,
 )
-
 
 #: The values of a flag.
 FLAG: Final = ("True", "False")
@@ -71,10 +74,10 @@ def _given(*parts: Mapping[str, int]) -> tuple[dict[str, int], dict[str, set[str
     for part in parts:
         for said, times in values_of(part, "argument").items():
             written, _, value = said.partition("=")
-            name = _NUMPY_NAMES.get(written, written)
+            name = NUMPY_NAMES.get(written, written)
             given[name] = given.get(name, 0) + times
             values.setdefault(name, set()).add(value)
         for written, times in values_of(part, GIVEN).items():
-            name = _NUMPY_NAMES.get(written, written)
+            name = NUMPY_NAMES.get(written, written)
             given[name] = given.get(name, 0) + times
     return given, values

@@ -64,6 +64,14 @@ def test_an_argument_that_was_accepted_beside_results_alone_was_accepted():
     assert "padding never accepted" not in gaps(covered(body))["nn.functional.max_pool2d"]
 
 
+def test_an_argument_has_one_name_however_calls_spell_it():
+    both = covered(lambda: (torch.amax(x(), axis=1), torch.amax(x(), dim=0)))
+    assert gaps(both)["amax"] == ["never a negative dim"]
+    assert " no " not in table(both)[1]
+    assert "amax" not in gaps(covered(lambda: (torch.amax(x(), axis=-1), torch.amax(x().abs(), dim=0))))
+    assert gaps(covered(lambda: torch.amax(x(), axis=1)))["amax"] == ["axis always 1"]
+
+
 # -- arrays of the body -------------------------------------------------------------------------------------
 
 

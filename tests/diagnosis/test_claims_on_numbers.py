@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,20 @@ def test_a_relation_of_two_numbers_needs_neither_of_them(of_two, condition) -> N
 
 def test_a_great_product_needs_no_great_number(of_two) -> None:
     assert "element" not in of_two(lambda x, y: x * y > 50, low=-100, high=100)
+
+
+@pytest.mark.parametrize(
+    ("condition", "wrong_claim"),
+    [
+        (lambda x, y, z: y - z == 1, "is -?\\d"),
+        (lambda x, y, z: y * z > 50, "above"),
+        (lambda x, y, z: z > x + y, "negative"),
+    ],
+)
+def test_a_relation_beside_a_third_input_is_none_of_a_number(happens, condition, wrong_claim) -> None:
+    drawn = lambda: random_tensor(shape=(9,), contents="integers", low=-9, high=10)  # noqa: E731
+    told = happens("addcmul", where_any(condition), lambda: torch.addcmul(drawn(), drawn(), drawn()))
+    assert not re.search(wrong_claim, told)
 
 
 def test_a_special_number_of_one_input_is_not_needed_beside_another_kind_in_the_other(of_two) -> None:
@@ -107,6 +122,16 @@ def test_the_bounds_of_small_integers_are_exact(happens, condition, said) -> Non
     drawn = lambda: numbers(dtype="int64", low=-20, high=200 if said.endswith("100") else 20)  # noqa: E731
     told = happens("neg", where_any(condition), lambda: torch.neg(drawn()))
     assert told == f"only where an element is {said}"
+
+
+def test_no_number_is_needed_where_only_a_sum_a_mean_or_a_distance_is(happens) -> None:
+    drawn = lambda: random_tensor(ndim=2, dim1=4, contents="integers", low=-2, high=3)  # noqa: E731
+    vanishes = called(lambda x, dim: bool((x.sum(dim) == 0).any()))
+    assert "zero" not in happens("sum", vanishes, lambda: torch.sum(drawn(), 1)).replace("zero or negative", "")
+    whole = called(lambda x: bool(x.mean() == x.mean().round()))
+    assert "whole" not in happens("mean", whole, lambda: torch.mean(drawn()))
+    close = called(lambda x, dim: bool((x.var(dim) < 1e-6).any()))
+    assert "equal" not in happens("var", close, lambda: torch.var(drawn(), 1))
 
 
 def test_a_zero_is_not_needed_if_a_larger_matrix_without_one_fails(happens) -> None:

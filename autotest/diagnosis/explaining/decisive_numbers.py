@@ -30,6 +30,10 @@ _LARGER = 1000
 _PARTS = (0.5, 0.25, -0.375)
 #: How many times their number great whole numbers are at least: different ones of about their magnitude are tried.
 _FAR = 10
+#: A number that no failure near zero needs.
+_FAR_FROM_ZERO = 100.0
+#: How many units in the last place numbers that are barely different lie apart.
+_BARELY = 8
 #: The claims about numbers that are not finite.
 _NEITHER_FINITE = "NaN or infinite"
 _NOT_FINITE = frozenset(("NaN", "infinite", "+infinity", "-infinity", _NEITHER_FINITE))
@@ -69,6 +73,9 @@ def needs_equal_elements(array: Array, run: OnNumbers) -> bool:
         orders += [greatest - math.copysign(1, greatest) * order for order in (rising, mixed)]
     if data.dtype.kind == "f" and 0 < abs(greatest) < math.inf:  # the failure may need their magnitude
         orders += [greatest * (1 - order / (_FAR * count)) for order in (rising, mixed)]
+    if data.dtype.kind == "f" and np.isfinite(greatest):  # or that they are close to each other
+        step = _BARELY * float(np.finfo(data.dtype).eps)
+        orders += [greatest + order * step * (abs(greatest) or 1) for order in (rising, mixed)]
     return ending_of([order.reshape(data.shape).astype(data.dtype) for order in orders], run) == "passes"
 
 
@@ -101,6 +108,8 @@ def _special(data: Numbers, run: OnNumbers) -> NumberClaim | None:
             return NumberClaim(told, [*found.without, *passing], either_sign=told in _OF_EITHER_SIGN)
     zero = data == 0
     others = [*_without(data, zero, _ORDINARY), *larger_matrix(data, 1)]
+    far = np.full_like(np.atleast_1d(data), _FAR_FROM_ZERO)
+    others.append(np.concatenate([far, -far], axis=-1))  # numbers whose sum is zero
     found = _claim("zero", others, run) if zero.any() else None
     return found and NumberClaim(around_zero(data, run), found.without, either_sign=True)
 
@@ -150,6 +159,8 @@ def _ordinary(data: Numbers, run: OnNumbers) -> NumberClaim | None:
         beside = [one + part for one in (data, rising, -rising) for part in _PARTS]
         wholes = np.where(data == 0, 1, data)
         beside.append(wholes * 2.0 ** -np.floor(1 + np.log2(np.abs(wholes).max())))  # with the same digits
+        row = np.atleast_1d(data)
+        beside.append(np.concatenate([row - 0.5, row + 0.5], axis=-1))  # the mean is whole
         return _claim("a whole number", [one.astype(data.dtype) for one in beside], run)
     # All numbers may have the same whole part, and equal ones hide what an operator confuses.
     whole = [np.floor(data), np.ceil(data), rising, -rising]

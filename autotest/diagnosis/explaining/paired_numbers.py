@@ -111,29 +111,32 @@ def _fails_in_pairs(
     Args:
         claim: the claim on a number of `item`.
         item: the input.
-        others: the other inputs; nothing is tried unless there is one.
+        others: the other inputs. Each is tried beside `item`, while further ones have one number everywhere.
         run: runs the program with other inputs.
-        everywhere: whether the second number of a pair may not be what `claim` says, either.
+        everywhere: whether the numbers of other inputs may not be what `claim` says, either.
     """
-    if len(others) != 1 or not claim.without:
-        return False
-    (other,), own = others, item.array.data
-    if (
-        own.ndim > 1
-        or own.shape != other.array.data.shape
-        or own.dtype.kind + other.array.data.dtype.kind not in _ALIKE
-    ):
+    own = item.array.data
+    kinds = {own.dtype.kind + other.array.data.dtype.kind for other in others}
+    alike = own.ndim <= 1 and own.size and all(other.array.data.shape == own.shape for other in others)
+    if not claim.without or not alike or not kinds <= _ALIKE:
         return False
     given = np.unique(np.concatenate([np.ravel(one) for one in claim.without]))[:_MOST_NUMBERS]
-    shown = np.unique(np.concatenate([given, np.ravel(own), np.ravel(other.array.data)]).astype(np.float64))
-    near = np.concatenate([shown, -shown, shown - 1, shown + 1, shown * 2, shown / 2])
-    first, second = (_held(near, one) for one in (item, other))
-    if not np.isfinite(own).all():
-        second = np.concatenate([second, np.array(_NOT_FINITE, second.dtype)])
-    first = np.concatenate([_held(given, item), claim.lacking(first)])
-    second = np.concatenate([_held(given, other), claim.lacking(second)]) if everywhere else second
-    mesh = zip((item, other), np.meshgrid(np.unique(first), np.unique(second)), strict=True)
-    return run([one.with_data(data.reshape(-1)) for one, data in mesh]) == "fails"
+    for other in others:
+        shown = np.unique(np.concatenate([given, np.ravel(own), np.ravel(other.array.data)]).astype(np.float64))
+        near = np.concatenate([shown, -shown, shown - 1, shown + 1, shown * 2, shown / 2])
+        first, second = (_held(near, one) for one in (item, other))
+        if not np.isfinite(own).all():
+            second = np.concatenate([second, np.array(_NOT_FINITE, second.dtype)])
+        first = np.concatenate([_held(given, item), claim.lacking(first)])
+        second = np.concatenate([_held(given, other), claim.lacking(second)]) if everywhere else second
+        mesh = [one.reshape(-1) for one in np.meshgrid(np.unique(first), np.unique(second))]
+        changed = [item.with_data(mesh[0]), other.with_data(mesh[1])]
+        for further in (one for one in others if one is not other):
+            number = _held(given, further)[:1] if everywhere else np.ravel(further.array.data)[:1]
+            changed.append(further.with_data(np.resize(number, mesh[0].shape)))
+        if all(one.array.data.size == mesh[0].size for one in changed) and run(changed) == "fails":
+            return True
+    return False
 
 
 def _held(numbers: Numbers, item: Input) -> Numbers:

@@ -55,6 +55,8 @@ class ArrayFramework(Framework):
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
         """Return the gradients of `arrays` for `cotangents` of the list of arrays that `function` returns.
 
+        None stands for no gradient, which is not the same as zeros.
+
         The adapter of a framework without gradients does not define it.
         """
         raise Absent(self.name, "gradients")

@@ -155,13 +155,14 @@ def backpropagate(
             raise RuntimeError("Trying to backward through the graph a second time")
         node.freed = not keep
         for parent, gradient in zip(*_gradients(framework, node, held), strict=True):
-            give(parent, gradient)
+            if gradient is not None:
+                give(parent, gradient)
     yield from leaves.items()
 
 
 def _gradients(
     framework: Arrays, node: Node, held: Sequence[ArrayLike | None]
-) -> tuple[list[TapeTensor | tuple[Node, int]], list[ArrayLike]]:
+) -> tuple[list[TapeTensor | tuple[Node, int]], Sequence[ArrayLike | None]]:
     """Return the parents of a node that take gradients, and their gradients."""
     # An operand that occurs twice is varied as one: a framework may identify arrays by their identity.
     wanted: dict[tuple[int, TapeTensor | tuple[Node, int]], list[int]] = {}
@@ -180,7 +181,10 @@ def _gradients(
 
     cotangents = [framework.zeros_like(node.outputs[at]) if held[at] is None else held[at] for at in floating]
     arrays = [node.arrays[places[0]] for places in wanted.values()]
-    return [parent for _, parent in wanted], framework.vjp(function, arrays, cotangents)
+    found = framework.vjp(function, arrays, cotangents)
+    if len(found) != len(arrays):
+        raise ValueError(f"the adapter's `vjp` returned {len(found)} gradients for {len(arrays)} arrays")
+    return [parent for _, parent in wanted], found
 
 
 def ordered(starts: Iterable[Node]) -> list[Node]:

@@ -9,6 +9,7 @@ import pytest
 from autotest import random_tensor, torch
 from autotest.base.errors import AdapterWrong
 from tests.support import running
+from tests.support.block_framework import BlockFramework
 from tests.support.forward_framework import ForwardFramework
 from tests.support.hand_written_framework import HandWrittenFramework
 
@@ -64,3 +65,25 @@ def test_a_name_that_begins_with_torch_is_an_error_that_says_what_to_write():
 def test_a_result_of_another_type_is_a_finding_and_does_not_count_as_absent():
     (mismatch,) = running.trial(tanh, Listing()).mismatches
     assert "forward raised AttributeError: 'list' object has no attribute" in mismatch.message
+
+
+class WithoutGradients(BlockFramework):
+    def vjp(self, function, arrays, cotangents):
+        return [None for _ in arrays]
+
+
+class WithFewerGradients(BlockFramework):
+    def vjp(self, function, arrays, cotangents):
+        return super().vjp(function, arrays, cotangents)[1:]
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (WithoutGradients, "x0.grad: torch has a gradient, otherwise has none"),
+        (WithFewerGradients, r"the adapter's `vjp` returned 0 gradients for 1 arrays"),
+    ],
+)
+def test_gradients_that_an_adapter_does_not_return_are_told_as_such(made, told):
+    (mismatch,) = running.trial(lambda: torch.tanh(random_tensor(shape=(2, 3), requires_grad=True)), made()).mismatches
+    assert re.search(told, mismatch.message), mismatch.message

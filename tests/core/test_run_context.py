@@ -52,7 +52,7 @@ def candidates_name(connection, server):
     connection.send(os.environ["AUTOTEST_CANDIDATE"])
 
 
-@pytest.mark.usefixtures("no_such_candidate", "importable_elsewhere")
+@pytest.mark.usefixtures("no_such_candidate", "importable_elsewhere", "warm")
 def test_children_choose_the_pair_that_their_server_was_given():
     with contextlib.closing(Server(frameworks=("torch", "torch"))) as server:
         process = server.process(candidates_name)

@@ -129,6 +129,7 @@ def test_the_account_of_gradients_tells_what_skips_itself(suite, capsys):
     assert "skipped: test_skipping.py::TestUnit.test_method: no device" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_the_account_of_gradients_tells_what_fails_by_pytests_own_means(suite, capsys, jobs):
     suite.write_text(SUITE + RUNS + FAILS)

@@ -127,6 +127,7 @@ def test_show_prints_the_report_of_the_only_key_that_begins_so(command, kept):
     assert ended.output.startswith("faulty diverges from torch: relu, value (forward)")
 
 
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize(
     ("script", "state", "status"),
     [

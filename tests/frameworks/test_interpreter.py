@@ -102,7 +102,7 @@ def network():
 def test_this_library_need_not_be_installed_in_the_other_interpreter(tmp_path, monkeypatch):
     python = tmp_path / "python"  # runs no .pth file, by which a checkout is installed
     packages = os.pathsep.join({str(Path(module.__file__).parents[1]) for module in (np, sys.modules["torch"])})
-    python.write_text(f'#!/bin/sh\nPYTHONPATH={packages} exec {sys.executable} -S "$@"\n')
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" -S "$@"\n')
     python.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     there = [python, "-c", "import numpy, autotest"]

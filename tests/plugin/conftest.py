@@ -22,6 +22,13 @@ Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
+def counting(quick: Path, against: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count what is drawn, in tests of torch against torch."""
+    against()
+    monkeypatch.setenv("AUTOTEST_COVERAGE", "1")
+
+
+@pytest.fixture
 def suite(pytester: pytest.Pytester) -> Callable[[str], Path]:
     """Return ``suite(text)``, which writes a test file into the folder of the inner run."""
     return lambda text: pytester.makepyfile(test_inner=HEAD + text)

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from autotest import autotest, constant, nothing, oneof, random, random_bool, random_tensor, skip_grad_check, torch
+from autotest import constant, nothing, oneof, random, random_bool, random_tensor, skip_grad_check, torch
 from autotest.campaigns import isolated_runner
 from autotest.campaigns.in_process import InProcess
 from autotest.report.coverage import closing, table
-from autotest.results.coverage import Coverage, gaps, merged
+from autotest.results.coverage import gaps, merged
 from autotest.results.ledger import Ledger, LedgerEntry
-from autotest.running.run_hooks import run_hook
+from tests.support.covered import covered
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
 
-
-@pytest.fixture(autouse=True)
-def _counted(quick, against, monkeypatch):
-    against()
-    monkeypatch.setenv("AUTOTEST_COVERAGE", "1")
-
-
-def covered(body, **settings) -> Coverage:
-    tallies = []
-    with run_hook(lambda test, context, tally: tallies.append(tally)):
-        autotest(**settings)(body)()
-    return merged(part for tally in tallies for part in tally.coverage)
+pytestmark = pytest.mark.usefixtures("counting")
 
 
 def test_a_plain_test_leaves_nothing_to_say():

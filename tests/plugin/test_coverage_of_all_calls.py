@@ -7,21 +7,10 @@ import pytest
 
 from autotest import autotest, nothing, oneof, random, random_tensor, torch
 from autotest.report.coverage import table
-from autotest.results.coverage import Coverage, gaps, merged
-from autotest.running.run_hooks import run_hook
+from autotest.results.coverage import gaps, merged
+from tests.support.covered import coverage_of, covered
 
-
-@pytest.fixture(autouse=True)
-def _counted(quick, against, monkeypatch):
-    against()
-    monkeypatch.setenv("AUTOTEST_COVERAGE", "1")
-
-
-def covered(body, **settings) -> Coverage:
-    tallies = []
-    with run_hook(lambda test, context, tally: tallies.append(tally)):
-        autotest(**settings)(body)()
-    return merged(part for tally in tallies for part in tally.coverage)
+pytestmark = pytest.mark.usefixtures("counting")
 
 
 def x(ndim=2, **said):
@@ -97,7 +86,6 @@ def test_operators_under_given_are_judged(tmp_path, monkeypatch):
     from autotest.sources.hypothesis_strategies import arrays
 
     monkeypatch.chdir(tmp_path)
-    tallies = []
 
     @hypothesis.settings(deadline=None, max_examples=25, database=None)
     @hypothesis.given(array=arrays(1, low=1, high=2))
@@ -105,9 +93,7 @@ def test_operators_under_given_are_judged(tmp_path, monkeypatch):
     def test_relu(array):
         return torch.relu(torch.tensor(array))
 
-    with run_hook(lambda test, context, tally: tallies.append(tally)):
-        test_relu()
-    coverage = merged(part for tally in tallies for part in tally.coverage)
+    coverage = coverage_of(test_relu)
     assert {"never a negative value", "never a gradient compared"} <= {*gaps(coverage)["relu"]}
 
 

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from autotest import autotest, constant, nothing, oneof, random, random_tensor, torch
+from autotest import constant, nothing, oneof, random, random_tensor, torch
 from autotest.frameworks import framework
 from autotest.pytest_plugin import coverage_table
 from autotest.report.coverage import closing
 from autotest.results.coverage import Coverage, gaps, merged
 from autotest.results.optional_arguments import never_given
-from autotest.running.run_hooks import run_hook
+from tests.support.covered import covered as covered_with
 
-
-@pytest.fixture(autouse=True)
-def _counted(quick, against, monkeypatch):
-    against()
-    monkeypatch.setenv("AUTOTEST_COVERAGE", "1")
+pytestmark = pytest.mark.usefixtures("counting")
 
 
 def covered(body, n=4) -> Coverage:
-    tallies = []
-    with run_hook(lambda test, context, tally: tallies.append(tally)):
-        autotest(n=n, special_values=False)(body)()
-    return merged(part for tally in tallies for part in tally.coverage)
+    return covered_with(body, n=n, special_values=False)
 
 
 def told(coverage: Coverage, operator: str) -> list[str]:

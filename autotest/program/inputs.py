@@ -37,6 +37,14 @@ class Input:
         array = Array(np.asarray(data, dtype=like), dtype or self.array.dtype)
         return dataclasses.replace(self, array=array)
 
+    def with_size(self, size: int, other: int) -> Input:
+        """Return this input with each dimension of length `size` cut to `other`, or its numbers repeated up to it."""
+        data = self.array.data
+        for axis, length in enumerate(data.shape):
+            if length == size:
+                data = np.take(data, np.arange(other), axis=axis, mode="wrap")
+        return self if data is self.array.data else self.with_data(data)
+
     def with_layout(self, layout: str) -> Input:
         """Return this input with the memory layout named `layout`."""
         return dataclasses.replace(self, layout=layout)

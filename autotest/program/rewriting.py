@@ -7,12 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_call, reading, refs
+from autotest.program import (
+    Array,
+    Call,
+    Captured,
+    Operand,
+    Program,
+    Ref,
+    Root,
+    leaves,
+    map_call,
+    reading,
+    refs,
+    with_leaves,
+)
 from autotest.program.numpy_scalars import is_fraction
 from autotest.program.semantics import (
     PRECISION_METHODS,
     is_holder,
     is_setting,
+    makes_input,
     makes_module,
     overwritten_operand,
     reparametrizes,
@@ -139,6 +153,27 @@ def with_call(program: Program, call: Call) -> Program:
     return Program(
         (*program.calls[: call.slot], call, *program.calls[call.slot + 1 :]), program.arrays, program.undefined
     )
+
+
+def places_of_number(program: Program, number: int) -> list[tuple[Call, list[int]]]:
+    """Return the calls of `program` that are given the whole number `number`, with its places among their leaves.
+
+    Calls that make inputs are left out.
+    """
+    found = []
+    for call in program.calls:
+        given = leaves((call.args, call.kwargs))
+        places = [place for place, item in enumerate(given) if type(item) is int and item == number]
+        if places and not makes_input(call):
+            found.append((call, places))
+    return found
+
+
+def with_number(program: Program, number: int, other: int) -> Program:
+    """Return `program` with `other` in all places that `places_of_number` returns."""
+    for call, places in places_of_number(program, number):
+        program = with_call(program, with_leaves(call, dict.fromkeys(places, other)))
+    return program
 
 
 def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:

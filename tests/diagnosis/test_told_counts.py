@@ -112,6 +112,16 @@ def test_a_number_is_not_varied_if_results_would_be_too_large() -> None:
     assert list(count_clauses(program, (), run, lambda call: ("end",))) == []
 
 
+def test_a_number_is_not_the_only_one_if_greater_elements_show_others(happens) -> None:
+    def wrong(bincount: Any) -> Any:
+        return lambda x, minlength=0: bincount(x, minlength=minlength)[: minlength or None]
+
+    def body() -> Any:
+        return torch.bincount(random_tensor(shape=(1,), dtype="int64", low=1, high=2), minlength=1)
+
+    assert happens("bincount", wrong, body) == "only where minlength is given"
+
+
 def test_a_dimension_is_no_number_of_things(happens) -> None:
     def wrong(cumsum: Any) -> Any:
         return lambda x, dim: cumsum(x, dim) * (1.5 if dim == 1 else 1)

@@ -16,8 +16,7 @@ from autotest.diagnosis.explaining.decisive_arguments import Argument, arguments
 from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
 from autotest.program import Call, Program, leaves, with_leaves
 from autotest.program.inputs import Input
-from autotest.program.rewriting import with_call
-from autotest.program.semantics import makes_input
+from autotest.program.rewriting import with_call, with_number
 
 #: Returns the names of the positional arguments of a call; empty if they are unknown.
 NamesOf: TypeAlias = Callable[[Call], Sequence[str]]
@@ -88,7 +87,7 @@ class _Count:
         for one in self._others():
             if len(self._failing) == _MOST:
                 break
-            if self._run(*one) in _DIFFERENT:
+            if self._is_changed(*one) and self._run(*one) in _DIFFERENT:
                 self._failing.append(one)
         smaller = {other: self._at(other) for other in sorted({value - 1, value // 2, 1} - {0, value}, reverse=True)}
         if "fails" in smaller.values() or (value > 1 and "passes" not in smaller.values()):
@@ -105,6 +104,11 @@ class _Count:
         if failing:
             return f"only with some values of {name}, such as {value} and {failing[0]}"
         return "" if self._is_of_others() else f"only with {name}={value}"
+
+    def _is_changed(self, program: Program, inputs: Sequence[Input]) -> bool:
+        """Whether a program differs from the failing one, so that its runs tell more."""
+        alike = all(one is item for one, item in zip(inputs, self._inputs, strict=True))
+        return not alike or program.calls != self._program.calls
 
     def _is_affordable(self, times: int) -> bool:
         """Whether a result that is several times as large as the numbers of the call may make it is not too large."""
@@ -125,9 +129,12 @@ class _Count:
         if self._is_affordable(_LARGER ** (1 + len(self._numbers))):
             yield self._with_others_equal(_LARGER * self._value)
             yield self._with_others_larger()
+        tried: list[list[tuple[int, ...]]] = [[]]
         for axes in (slice(None), slice(-2, None), slice(0, 1)):
             larger = [_repeated(item, axes) for item in self._inputs]
-            if larger and all(item.array.data.size <= _LARGEST for item in larger):
+            shapes = [item.array.data.shape for item in larger]
+            if shapes not in tried and all(item.array.data.size <= _LARGEST for item in larger):
+                tried.append(shapes)  # of a vector, all of these axes are the same
                 yield self._program, larger
         for numbers in other_numbers(self._inputs):
             yield self._program, numbers
@@ -144,18 +151,14 @@ class _Count:
             others.remove(value)  # the argument's own
         inputs = self._inputs
         for size in sorted({*others}, reverse=True):  # no product of a smaller size is one of those that follow
-            inputs = [_resized(item, size, _LARGER * size) for item in inputs]
+            inputs = [item.with_size(size, _LARGER * size) for item in inputs]
         return program, inputs
 
     def _with_others_equal(self, other: int) -> tuple[Program, Sequence[Input]]:
         """Return the program with `other` in place of all sizes and numbers that are equal to the argument."""
-        program, value = self._program, self._value
-        for call in program.calls:
-            given = leaves((call.args, call.kwargs))
-            places = [place for place, item in enumerate(given) if type(item) is int and item == value]
-            if places and not makes_input(call):
-                program = with_call(program, with_leaves(call, dict.fromkeys(places, other)))
-        return self._given(program, value), [_resized(item, value, other) for item in self._inputs]
+        value = self._value
+        inputs = [item.with_size(value, other) for item in self._inputs]
+        return self._given(with_number(self._program, value, other), value), inputs
 
     def _is_of_others(self) -> bool:
         """Whether the failure needs that the argument is equal to another number, whatever both are."""
@@ -201,15 +204,6 @@ def _taller(item: Input, times: int, axis: int | None) -> Input:
     data = item.array.data
     copies = [data] * times
     return item.with_data(np.stack(copies) if axis is None or not data.ndim else np.concatenate(copies, axis))
-
-
-def _resized(item: Input, size: int, other: int) -> Input:
-    """Return `item` with each dimension of length `size` changed to `other`."""
-    data = item.array.data
-    for axis, length in enumerate(data.shape):
-        if length == size:
-            data = np.take(data, np.arange(other), axis=axis, mode="wrap")
-    return item.with_data(data)
 
 
 __all__ = ["NamesOf", "count_clauses"]

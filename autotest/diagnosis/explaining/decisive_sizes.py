@@ -14,10 +14,9 @@ import numpy as np
 from autotest.base.plural import several
 from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
 from autotest.diagnosis.explaining.whole_trial import WholeTrial
-from autotest.program import Program, leaves, with_leaves
+from autotest.program import Program, with_leaves
 from autotest.program.inputs import Input
-from autotest.program.rewriting import with_call
-from autotest.program.semantics import makes_input
+from autotest.program.rewriting import places_of_number, with_call, with_number
 
 #: How much larger sizes are tried before one is called the only one: the next ones with the same remainder in blocks
 #: of 2, 3, 5, 7, 8 and 32.
@@ -158,17 +157,9 @@ def _with_numbers(program: Program, size: int, other: int) -> Iterator[Program]:
 
     Of ``nn.Conv2d(2, 2, 1, groups=2)``, the first one alone has to be the size of a longer dimension.
     """
-    found, single = program, []
-    for call in program.calls:
-        if makes_input(call):
-            continue
-        given = leaves((call.args, call.kwargs))
-        places = [place for place, item in enumerate(given) if type(item) is int and item == size]
-        if places:
-            found = with_call(found, with_leaves(call, dict.fromkeys(places, other)))
-            single += [(call, place) for place in places]
+    single = [(call, place) for call, places in places_of_number(program, size) for place in places]
     if single:
-        yield found
+        yield with_number(program, size, other)
     if len(single) > 1:
         yield from (with_call(program, with_leaves(call, {place: other})) for call, place in single[:_MOST_ALONE])
 

@@ -87,16 +87,10 @@ def _fails_shorter(claim: NumberClaim, item: Input, others: Sequence[Input], run
     count = int(own.max()) + 1
     for data in claim.without[:_MOST]:
         fewer = int(data.max()) + 1
-        cut = [_cut(other, count, fewer) for other in others if count in other.array.data.shape]
+        cut = [other.with_size(count, fewer) for other in others if count in other.array.data.shape]
         if cut and 0 < fewer < count and run([item.with_data(data), *cut]) == "fails":
             return True
     return False
-
-
-def _cut(item: Input, size: int, other: int) -> Input:
-    """Return `item` with each of its dimensions of `size` cut to `other`."""
-    data = item.array.data
-    return item.with_data(data[tuple(slice(other if length == size else None) for length in data.shape)])
 
 
 @np.errstate(all="ignore")  # of numbers that a dtype cannot hold

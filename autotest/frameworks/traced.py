@@ -109,13 +109,21 @@ class Transcript:
         """Make a call, record it, and return its result. A call that raises is recorded, too.
 
         Raises:
+            NotReplayable: if the call is a statement with an operand that has no source.
             Stopped: if the call is the one that `stops` describes.
         """
         given = [opened(item) for item in args]
         named = {key: opened(item) for key, item in kwargs.items()}
         if self.muted:
             return self._followed(function(*given, **named), "")
-        parts = [*map(self.text, args), *(f"{key}={self.text(item)}" for key, item in kwargs.items())]
+        try:
+            parts = [*map(self.text, args), *(f"{key}={self.text(item)}" for key, item in kwargs.items())]
+        except NotReplayable:
+            # An operand, such as a dtype of MLX's, has no source. A call that only asks about it is no statement.
+            answer = function(*given, **named)
+            if answer is None or self._holds(answer):
+                raise
+            return answer
         whole = f"{text}({', '.join(parts)})"
         if self.stops and text.startswith(self.stops) and not self._earlier(whole):
             self._keep(whole)

@@ -15,6 +15,7 @@ from autotest.comparison.elementwise import Statistics
 from autotest.emission.native_script import NativeCode, ScriptRequest, script, without_place
 from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
+from autotest.frameworks.traced import Traced, TracedNamespace, Transcript
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.replaying.native_code import as_native_code
 from tests.support import block_framework
@@ -215,6 +216,25 @@ def test_the_interpreter_may_be_named_to_the_script_and_must_be_where_it_is_for_
         command = [sys.executable, tmp_path / "repro.py", *given]
         ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
         assert (ended.returncode, says in ended.stdout) == (status, True), ended.stdout + ended.stderr
+
+
+def test_a_question_about_a_dtype_without_source_is_no_statement():
+    class Dtype:
+        pass
+
+    class Numbers:
+        dtype = Dtype()
+
+    library = types.ModuleType("own")
+    library.inexact = Dtype()
+    library.issubdtype = lambda given, kind: True
+    library.zeros = lambda dtype: Numbers()
+    written = Transcript((Numbers,), "import own", pure=True)
+    own, x = TracedNamespace(library, "own", written), Traced(Numbers(), "x0", written)
+    assert own.issubdtype(x.dtype, own.inexact)
+    assert written.statements == []
+    with pytest.raises(NotReplayable, match="Dtype has no source"):
+        own.zeros(x.dtype)
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ import functools
 import operator
 from typing import Any
 
+import numpy as np
+
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
 from autotest.program import Array, Root, map_operand
@@ -23,11 +25,13 @@ class TorchLike:
         return TorchLike(self._framework, f"{self._path}.{name}" if self._path else name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._path == "tensor":
+        if self._path == "tensor" and args and isinstance(args[0], np.ndarray):  # an input of the program
             return self._tensor(*args, **kwargs)
         return _invoke(self._framework, "function", self._path, args, kwargs)
 
-    def _tensor(self, data: Any, *, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Any:
+    def _tensor(
+        self, data: np.ndarray[Any, Any], *, dtype: Any = None, device: str = "cpu", requires_grad: bool = False
+    ) -> Any:
         name = str(data.dtype) if dtype is None else dtype._path
         made = self._framework.tensor(Array(data, name), device=device, requires_grad=requires_grad)
         return TorchLikeValue(self._framework, made)

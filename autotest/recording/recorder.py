@@ -12,6 +12,7 @@ from autotest.base.errors import TrialEnd, as_test_mistake, is_test_mistake, nea
 from autotest.comparison import Mismatch, Side
 from autotest.comparison.rejection import Rejection, is_mistake
 from autotest.frameworks import ABSENT, Pair
+from autotest.frameworks.freezing import freeze
 from autotest.frameworks.pair import Both
 from autotest.program import Array, Call, CallKind, Operand, Ref, operator_of, randomness
 from autotest.program.semantics import is_class, is_module_call
@@ -378,8 +379,9 @@ class Recorder(LiveRecord):
                 return
         self.before_call(self, "candidate", call)
         try:
-            self.pair.candidate.known(attempt())
-            self.pair.candidate.synchronize()
+            candidate = self.pair.candidate
+            freeze(candidate, [candidate.known(attempt())])  # a lazy framework refuses when its result is read
+            candidate.synchronize()
         except Exception:  # noqa: BLE001 - any refusal is the desired result
             if expected:
                 self.refused += 1

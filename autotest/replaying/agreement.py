@@ -176,6 +176,7 @@ def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed
         return Agreement(program, empty, [], reason)
     actual = seeded_replay(program, pair.candidate)
     try:
+        freeze(pair.candidate, actual.values[slot:])
         pair.candidate.synchronize()
     except Exception:  # noqa: BLE001 - an error that is raised late is a rejection, too
         return Agreement(program, empty, [], reason)

@@ -11,7 +11,11 @@ import torch as real
 
 from autotest import UsageError, random, random_tensor, torch
 from autotest.base.errors import NotReplayable
+from autotest.base.settings import Settings
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
 from autotest.recording.recorder import current
+from autotest.replaying.agreement import agree
 from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch, plus, raising, returning, with_gradient
 from tests.support.running import agrees, targets, trial
@@ -249,7 +253,7 @@ def test_a_tensor_of_one_side_is_not_dual():
         trial(lambda: random_tensor(ndim=2).reference + 1)
 
 
-class Pair(NamedTuple):
+class Doubled(NamedTuple):
     double: object
     triple: object
 
@@ -257,7 +261,7 @@ class Pair(NamedTuple):
 @pytest.mark.parametrize(
     "returned",
     [
-        lambda x: Pair(torch.relu(x), x * 3),
+        lambda x: Doubled(torch.relu(x), x * 3),
         lambda x: collections.OrderedDict(double=torch.relu(x), triple=x * 3),
         lambda x: (torch.relu(x), x.shape[0], x.shape),
     ],
@@ -329,6 +333,25 @@ def test_error_parity_finds_a_candidate_that_accepts_what_the_reference_refuses(
     refusing = trial(body, check_errors=True)
     assert refusing.rejection is not None
     assert refusing.mismatches == []
+
+
+def test_a_lazy_candidate_that_refuses_when_its_result_is_read_refuses():
+    def read(value):
+        if value.data.shape == (1,):
+            raise RuntimeError("computed only now, and of singular numbers")
+        return value
+
+    def body():
+        return torch.cholesky_solve(torch.ones(2), torch.ones(2))
+
+    accepting = {"cholesky_solve": lambda original: lambda *args: real.ones(1)}
+    eager, lazy = FaultyTorch(accepting), FaultyTorch(accepting, value=read)
+    found = trial(body, lazy, check_errors=True)
+    assert found.rejection is not None
+    assert found.mismatches == []
+    program, settings = trial(body, eager, check_errors=True).program, Settings(check_errors=True)
+    assert symptoms(agree(program, Pair(TorchFramework(), eager), settings)) == ["accepted"]
+    assert symptoms(agree(program, Pair(TorchFramework(), lazy), settings)) == []
 
 
 def test_a_module_whose_call_the_candidate_alone_accepts_is_told_by_its_class():

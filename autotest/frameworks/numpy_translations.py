@@ -123,7 +123,7 @@ def _reductions(mx: Any) -> dict[str, Callable[..., Any]]:
         return places
 
     def cumulative(along: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda input, dim: along(whole(input), axis=dim)
+        return lambda input, dim: whole(input) if is_all_of(input, dim) else along(whole(input), axis=dim)
 
     return {
         **{name: reduction(own) for name, own in _REDUCTIONS.items()},
@@ -201,6 +201,8 @@ def arrangements(mx: Any) -> dict[str, Callable[..., Any]]:
         return mx.flatten(input, start_dim, end_dim) if input.ndim else input.reshape((1,))
 
     def transpose(input: Any, dim0: int, dim1: int) -> Any:
+        if is_all_of(input, dim0) and is_all_of(input, dim1):
+            return mx.transpose(input)
         return mx.swapaxes(input, dim0, dim1)
 
     def expand(input: Any, *size: Any) -> Any:

@@ -362,7 +362,7 @@ def test_a_rounded_quotient_of_whole_numbers_is_whole(rounding_mode, other):
 
 
 @pytest.mark.parametrize("dim", [0, -1])
-@pytest.mark.parametrize("name", ["squeeze", "max", "min", "argmax", "sum", "mean", "amax", "softmax", "log_softmax"])
+@pytest.mark.parametrize("name", "squeeze max min argmax sum mean amax softmax log_softmax cumsum cumprod".split())
 def test_a_tensor_without_dimensions_has_a_dimension_to_name(name, dim):
     x = np.array(1.5)
     actual = numpy_translations(NumPyNames())[name](x, dim)
@@ -371,10 +371,14 @@ def test_a_tensor_without_dimensions_has_a_dimension_to_name(name, dim):
         assert (made.dtype, made.shape, made.item()) == (right.numpy().dtype, (), right.item())
 
 
+def test_the_dimension_of_a_tensor_without_any_may_be_transposed_with_itself():
+    assert numpy_translations(NumPyNames())["transpose"](np.array(1.5), 0, -1).tolist() == 1.5
+
+
 def test_a_dimension_that_even_torch_does_not_know_stays_an_error():
-    for name in ("squeeze", "max", "sum", "softmax"):
+    for name, *dims in (("squeeze", 1), ("max", 1), ("sum", 1), ("softmax", 1), ("cumsum", 1), ("transpose", 0, 1)):
         with pytest.raises(IndexError):
-            numpy_translations(NumPyNames())[name](np.array(1.5), 1)
+            numpy_translations(NumPyNames())[name](np.array(1.5), *dims)
 
 
 @pytest.mark.parametrize(("start", "end"), [*itertools.product(range(-4, 4), repeat=2)])

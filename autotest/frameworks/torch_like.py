@@ -49,8 +49,8 @@ class TorchLikeValue:
     def __getattr__(self, name: str) -> Any:
         framework, value = self._framework, self._value
         tensor = isinstance(value, framework.tensor_types)
-        if name.startswith("__") or (name == "requires_grad" and not tensor):
-            raise AttributeError(name)
+        if name.startswith("__") or (name in ("requires_grad", "tolist") and not tensor):
+            raise AttributeError(name)  # programs ask for these to know a tensor
         if tensor and name == "shape":
             return framework.shape(value)
         if tensor and name == "dtype":

@@ -21,3 +21,8 @@ def test_a_program_may_call_tensor_itself(other):
     whole = other.tensor([[0, 1]])
     assert (whole.dtype, tuple(whole.shape)) == ("int64", (1, 2))
     assert other.tensor([1.5], dtype=other.float64).dtype == "float64"
+
+
+def test_a_module_is_told_from_a_tensor_by_what_a_script_asks(other):
+    assert hasattr(other.tensor([1.5]), "tolist")
+    assert not hasattr(other.nn.Linear(2, 3), "tolist")

@@ -37,6 +37,10 @@ class TorchLike:
         return TorchLikeValue(self._framework, made)
 
 
+#: Members of only one of the two kinds. By them, scripts tell tensors from modules.
+_OF_TENSORS, _OF_MODULES = ("requires_grad", "tolist"), ("named_parameters", "named_buffers")
+
+
 class TorchLikeValue:
     """A tensor, module or context manager of an adapter's framework, with torch's names for its methods."""
 
@@ -49,15 +53,15 @@ class TorchLikeValue:
     def __getattr__(self, name: str) -> Any:
         framework, value = self._framework, self._value
         tensor = isinstance(value, framework.tensor_types)
-        if name.startswith("__") or (name in ("requires_grad", "tolist") and not tensor):
-            raise AttributeError(name)  # programs ask for these to know a tensor
+        if name.startswith("__") or name in (_OF_MODULES if tensor else _OF_TENSORS):
+            raise AttributeError(name)
         if tensor and name == "shape":
             return framework.shape(value)
         if tensor and name == "dtype":
             return framework.dtype_of(value)
         if tensor and name == "device":
             return _Device(framework.device_type(value))
-        if name in ("named_parameters", "named_buffers") and not tensor:
+        if name in _OF_MODULES:
             held = framework.parameters(value) if name == "named_parameters" else framework.buffers(value)
             return lambda: [(key, TorchLikeValue(framework, item)) for key, item in held.items()]
         if framework.provides("getattr", name, value) and not framework.is_method(value, name):

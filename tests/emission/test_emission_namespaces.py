@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import runpy
 import subprocess
 import sys
 
@@ -124,3 +125,13 @@ def test_a_framework_of_functions_may_have_a_name_of_several_words():
     renamed.name = "my-own arrays"
     compile("\n".join(renamed.script().lines), "", "exec")
     assert renamed.script().namespace.isidentifier()
+
+
+def test_a_script_on_an_adapter_compares_modules_and_tensors(build, tmp_path, capsys):
+    build.method("__call__", build.function("nn.ReLU"), build.tensor([-1.0, 2.0]))
+    sides = Pair(framework("torch"), BlockFramework(made_by="framework")).scripts(build.program())
+    script = tmp_path / "repro.py"
+    script.write_text(reproducer(ScriptSubject(build.program(), sides, "nn.ReLU", ()), Criterion()))
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert (capsys.readouterr().out, ended.value.code) == ("same\n", 0)

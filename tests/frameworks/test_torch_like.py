@@ -23,6 +23,7 @@ def test_a_program_may_call_tensor_itself(other):
     assert other.tensor([1.5], dtype=other.float64).dtype == "float64"
 
 
-def test_a_module_is_told_from_a_tensor_by_what_a_script_asks(other):
-    assert hasattr(other.tensor([1.5]), "tolist")
-    assert not hasattr(other.nn.Linear(2, 3), "tolist")
+def test_tensors_and_modules_are_told_apart_by_the_members_that_scripts_ask_for(other):
+    tensor, module = other.tensor([1.5]), other.nn.Linear(2, 3)
+    assert [hasattr(tensor, name) for name in ("requires_grad", "tolist", "named_parameters")] == [True, True, False]
+    assert [hasattr(module, name) for name in ("requires_grad", "tolist", "named_parameters")] == [False, False, True]

@@ -292,6 +292,3 @@ def _arrays(framework: Framework, inputs: Any) -> list[Array]:
                 raise UsageError(f"align(inputs=...): expected arrays or tensors, got {one!r:.80}")
             found.append(Array(data.copy(), str(data.dtype)))
     return found
-
-
-__all__ = ["Alignment", "align"]

@@ -61,6 +61,3 @@ def _mallopt() -> Callable[[int, int], object] | None:
 def _setting(byte: int | None) -> int:
     # glibc fills with the complement of the lowest byte. The value 0 means "do not fill"; 0x100 keeps it from being 0.
     return 0 if byte is None else 0x100 | byte ^ 0xFF
-
-
-__all__ = ["FILLINGS", "current_filling", "unwritten_memory"]

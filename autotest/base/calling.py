@@ -109,6 +109,3 @@ def joined(function: str, **given: bool | None) -> bool | None:
         listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
         raise UsageError(f"{function}({listed}): expected only one of them, because they are two names of one argument")
     return said[0] if said else None
-
-
-__all__ = ["joined", "misspelt_argument", "misused_function", "raises_at_caller", "unknown_argument"]

@@ -20,6 +20,3 @@ def variables(given: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-__all__ = ["variables"]

@@ -94,15 +94,3 @@ def remove_old(folders: Iterable[Path], seconds: float) -> None:
         with contextlib.suppress(OSError):
             if time.time() - folder.stat().st_mtime > seconds:
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-__all__ = [
-    "SCRIPTS",
-    "STALE",
-    "TRACES",
-    "is_running",
-    "own_folder",
-    "remove_abandoned",
-    "remove_old",
-    "temporary_folder",
-]

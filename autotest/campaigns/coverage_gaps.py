@@ -85,6 +85,3 @@ def pop_trial(waiting: list[range], place: int) -> range:
             return part[place : place + 1]
         place -= len(part)
     raise IndexError(f"fewer than {place} more trials are waiting")
-
-
-__all__ = ["COUNTED", "WINDOW", "CoverageGaps", "closes_gap", "pop_trial"]

@@ -70,14 +70,3 @@ def is_of_hang(task: Any) -> bool:
 
 #: Saves the progress of a campaign, with the trials that are running.
 SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
-
-
-__all__ = [
-    "Executor",
-    "MissingFramework",
-    "NullObserver",
-    "Observer",
-    "SaveProgress",
-    "diagnosis_slots_for",
-    "is_of_hang",
-]

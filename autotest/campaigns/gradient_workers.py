@@ -133,6 +133,3 @@ def _account_of_test(
     finally:
         crumb.close()
     connection.send(outcome)
-
-
-__all__ = ["PRELOADED", "account_in_workers"]

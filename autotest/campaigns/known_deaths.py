@@ -94,6 +94,3 @@ def _explore(connection: Connection, server: socket.socket, task: Explore, condi
         connection.send(run_task(task, conditions, crumb, processes))
     if crumb is not None:
         crumb.close()
-
-
-__all__ = ["FORK_GRACE_SECONDS", "run_in_fork"]

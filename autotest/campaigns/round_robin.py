@@ -51,6 +51,3 @@ def _advanced(steps: Generator[None, None, None]) -> tuple[bool, Exception | Non
     except Exception as error:  # noqa: BLE001 - the other campaigns continue
         return True, error
     return False, None
-
-
-__all__ = ["run_in_turns"]

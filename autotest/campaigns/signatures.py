@@ -43,6 +43,3 @@ def _value(recorder: Recorder, value: Any, made_by: Call) -> str:
         # A module is described by its constructor's arguments, which are plain values.
         return f"{made_by.target}({_operands_text(recorder, made_by)})"
     return type(value).__name__
-
-
-__all__ = ["signature"]

@@ -64,6 +64,3 @@ def _error_message(error: BaseException) -> str:
     if isinstance(error, AutotestError):
         return str(error)
     return "\n".join("".join(traceback.format_exception(error)).strip().splitlines()[-12:])
-
-
-__all__ = ["work"]

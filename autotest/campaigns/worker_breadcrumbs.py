@@ -69,6 +69,3 @@ def read_death(crumb_path: Path, log: Path, died: ProcessDeath) -> Death:
         # The noted signature may belong to an earlier call.
         signature=position.signature if position.noted == running else "",
     )
-
-
-__all__ = ["breadcrumb_at", "current_activity", "forget", "read_death"]

@@ -360,6 +360,3 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
     from autotest.campaigns.worker import work
 
     work(connection, server, memory)
-
-
-__all__ = ["PRELOADED", "Workers", "default_jobs"]

@@ -172,5 +172,3 @@ class {title}(NumpyKernels):
 def factory() -> {title}:
     return {title}()
 '''
-
-__all__ = ["FUNCTIONS", "KERNELS", "NAMESPACE"]

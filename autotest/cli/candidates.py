@@ -59,6 +59,3 @@ def _own_name(name: str) -> str:
         return without_interpreter(framework(name).name)
     except AutotestError:
         return without_interpreter(name)
-
-
-__all__ = ["add_filter", "add_to", "candidate_in_environment", "stored_names"]

@@ -111,6 +111,3 @@ def cluster(
     engine = RayEngine(address, None if address else arguments.jobs or workers.default_jobs())
     given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases)
     return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group, each=arguments.each_group)
-
-
-__all__ = ["add_executor", "add_to", "chosen_executor", "cluster"]

@@ -86,6 +86,3 @@ def discard(stream: TextIO) -> None:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())
         os.close(nothing)
-
-
-__all__ = ["OutputUnwritable", "checked_output", "discard"]

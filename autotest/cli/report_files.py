@@ -61,6 +61,3 @@ def _replace(path: Path, text: str) -> None:
     except KeyboardInterrupt:
         beside.unlink(missing_ok=True)
         raise
-
-
-__all__ = ["ReportFile", "write_reports"]

@@ -150,6 +150,3 @@ def _send_group(connection: Connection, server: socket.socket) -> None:
         return
     python = ".".join(platform.python_version_tuple()[:2])
     connection.send((f"{sides} on {devices}, NumPy {np.__version__}, Python {python}", ""))
-
-
-__all__ = ["Agent"]

@@ -82,6 +82,3 @@ def _accounting(slots: int, server: Server) -> Threaded:
         return account_in_workers([task.where], task.trials, 1, server=server)
 
     return Threaded([keep] * slots, server.close)
-
-
-__all__ = ["AgentWorkers", "opened"]

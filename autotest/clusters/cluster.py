@@ -349,6 +349,3 @@ class GroupExecutor:
 
     def wait(self, seconds: float) -> Sequence[tuple[Any, Any]]:
         return self._cluster.wait(seconds, self.group)
-
-
-__all__ = ["Cluster", "GroupExecutor"]

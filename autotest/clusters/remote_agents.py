@@ -71,6 +71,3 @@ class RemoteAgent:
         task = self.jobs.pop(number, None)
         self.exploring -= isinstance(task, Explore)
         self.hangs -= is_of_hang(task)
-
-
-__all__ = ["Job", "RemoteAgent"]

@@ -83,6 +83,3 @@ class Mismatch:
         dtypes are kept: ``float32`` instead of ``int64`` is another divergence than ``float32`` instead of ``float64``.
         """
         return normalised(f"{self.place} {self.what or self.message.partition(chr(10))[0]}".lstrip())
-
-
-__all__ = ["NUMERIC_SYMPTOMS", "SPECIAL", "Detail", "Mismatch", "Side", "Stage", "Symptom"]

@@ -64,6 +64,3 @@ def as_death(finding: Finding, program: Program, pair: Pair) -> Finding:
         script=script,
         verified=Verification(State.VERIFIED),
     )
-
-
-__all__ = ["as_death"]

@@ -149,6 +149,3 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
         script = derivative_script(about, leaf=leaf, results=outputs, cotangents=pushed)
     finding = dataclasses.replace(finding, script=script, blame=finding.first.side)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
-
-
-__all__ = ["diagnosed", "is_numeric"]

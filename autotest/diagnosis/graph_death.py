@@ -96,6 +96,3 @@ def _script(divided: DividedProgram, runs: Runs, origin: str) -> str:
     title = f"{operator_of(record.calls, last)}: {mode} crashes or hangs; eager mode returns."
     notes = [f"{versions}; {origin}.", *([often(runs)] if runs.often else [])]
     return script_of(divided, compared, title, notes, runs)
-
-
-__all__ = ["GraphDeath", "in_graph", "of_program", "read", "run_graph"]

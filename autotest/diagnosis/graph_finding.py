@@ -173,6 +173,3 @@ def _division(divided: DividedProgram) -> Division:
         inside=[call.slot for call in divided.inside],
         pushed=[pair for call in divided.backward for pair in pushed_by(call)],
     )
-
-
-__all__ = ["diagnosed", "script_of"]

@@ -77,6 +77,3 @@ def _terms(program: Program, pair: Pair, slot: int, suffix: str) -> NativeCode |
     if isinstance(found, str):
         raise NotReplayable(found)
     return None if found is None else NativeCode(*found)
-
-
-__all__ = ["native_crash_script", "native_script"]

@@ -42,6 +42,3 @@ def closeness_of(found: Statistics) -> Closeness:
     if is_differentiable(found.dtype):
         return Closeness(f"np.isclose({given}, equal_nan=True)", f"np.allclose({given}, equal_nan=True)")
     return Closeness("expected == actual", "np.array_equal(expected, actual)")
-
-
-__all__ = ["CLOSE", "Closeness", "closeness_of"]

@@ -212,6 +212,3 @@ def _script(about: Derivative, shown: Sequence[str], returned: Sequence[str], ch
             (_NUMBERS + check).format(eps=about.eps, atol=about.atol, rtol=about.rtol, **quoted),
         ]
     )
-
-
-__all__ = ["Derivative", "derivative_script", "forward_script"]

@@ -90,6 +90,3 @@ def whole(sides: Mapping[str, str], runs: Runs) -> str:
     """Return the part for a long script, whose function ``run`` runs and reads the program and returns how it ended."""
     some = f" in {{len(deaths)}} of {runs.processes} runs" if runs.often else ""
     return _WHOLE.format(patience=TIMEOUT, processes=runs.processes, calls=runs.calls, some=some, **sides)
-
-
-__all__ = ["TIMEOUT", "short", "whole"]

@@ -251,6 +251,3 @@ def _pushes(pushed: Sequence[tuple[int, int | None]], own: Mapping[int, str]) ->
         return [f"{own[output]}.backward({'' if cotangent is None else own[cotangent]})"]
     terms = [own[one] if other is None else f"({own[one]} * {own[other]}).sum()" for one, other in pushed]
     return [f"({' + '.join(terms)}).backward()"] if terms else []
-
-
-__all__ = ["ComparedResult", "Division", "graph_script"]

@@ -114,6 +114,3 @@ def _is_index(name: str, holder: Holder | None) -> bool:
         return True
     # A Sequential may have other numbers as names than their indices.
     return holder.target in _LISTS and (name not in holder.members or [*holder.members].index(name) == int(name))
-
-
-__all__ = ["Holder", "holders", "inside"]

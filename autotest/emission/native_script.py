@@ -218,6 +218,3 @@ def _same(asked: ScriptRequest) -> tuple[str, str]:
         return "", "expected == actual"
     closeness = closeness_of(found)
     return closeness.definition, f"np.shape(expected) == np.shape(actual) and {closeness.whole}"
-
-
-__all__ = ["NativeCode", "ScriptRequest", "script", "without_place"]

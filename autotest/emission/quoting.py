@@ -12,6 +12,3 @@ def string(text: str) -> str:
 def bracketed(text: str) -> str:
     """Return the text of an operand of an operator, in parentheses if it would bind wrongly without them."""
     return f"({text})" if text.startswith("-") else text
-
-
-__all__ = ["bracketed", "string"]

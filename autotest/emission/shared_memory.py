@@ -27,6 +27,3 @@ def _sharing(program: Program, call: Call) -> Call:
     if array.data.dtype.name != array.dtype or not array.data.size:
         return call
     return call._replace(kwargs={**call.kwargs, SHARES: True})
-
-
-__all__ = ["SHARES", "sharing"]

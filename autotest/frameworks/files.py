@@ -34,6 +34,3 @@ def _folder(framework: Framework) -> Path:
     # The process id is part of the name: a forked process has the same objects as its parent, and must not remove the
     # files that the parent reads.
     return Path(tempfile.gettempdir(), f"autotest-{os.getpid()}-{id(framework):x}")
-
-
-__all__ = ["LOADS", "SAVES", "path", "remove"]

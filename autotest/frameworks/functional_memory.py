@@ -71,6 +71,3 @@ def note_unsure(framework: _Functional, tensor: TapeTensor, shape: Sequence[int]
     own = [size for size in framework.shape(tensor) if size != 1]
     if tensor.owner.reordered and len(own) > 1 and 0 not in own and own != [size for size in shape if size != 1]:
         tensor.owner.unsure = True
-
-
-__all__ = ["is_contiguous", "mark_reordered", "note_unsure", "stays_when_reshaped", "strides"]

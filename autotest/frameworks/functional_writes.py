@@ -133,6 +133,3 @@ def _must_be_castable(framework: _Functional, made: Any, into: TapeTensor) -> No
     )
     if one is not None and other is not None and one > other:
         raise RuntimeError(f"result type {dtypes[0]} can't be cast to the desired output type {dtypes[1]}")
-
-
-__all__ = ["without_leading_ones", "write", "written_in_place", "written_out"]

@@ -29,6 +29,3 @@ def without_gc() -> Iterator[None]:
 @functools.cache
 def _freeze_at_exit() -> None:
     atexit.register(gc.freeze)
-
-
-__all__ = ["without_gc"]

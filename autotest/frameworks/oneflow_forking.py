@@ -78,6 +78,3 @@ def import_around(fork: Callable[[], None], import_all: Callable[[], object]) ->
     else:
         sys.meta_path.insert(0, _Stop(fork))
     import_all()
-
-
-__all__ = ["import_around"]

@@ -27,6 +27,3 @@ def random_state_kept(framework: Framework) -> Iterator[None]:
         write(state)
         if states:
             cuda.set_rng_state_all(states)
-
-
-__all__ = ["random_state_kept"]

@@ -35,6 +35,3 @@ def _wrong(by: str, what: str, came: object, expected: str) -> AdapterWrong:
         f"the adapter of {by}: {what} {came!r:.60} ({type(came).__name__}); expected {expected}. Check the adapter "
         "with `autotest conformance`"
     )
-
-
-__all__ = ["read_value"]

@@ -75,6 +75,3 @@ def _in_known_memory(call: Call, framework: Framework, args: list[Any], named: d
         contents = np.full(held.data.nbytes, byte, np.uint8).view(held.data.dtype).reshape(held.data.shape)
         framework.overwrite(made, Array(contents, held.dtype))
     return made
-
-
-__all__ = ["live_operands", "run_call"]

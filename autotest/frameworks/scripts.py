@@ -68,6 +68,3 @@ def way_to(root: Any, module: str) -> tuple[str, ...]:
         return ()
     where = folder.relative_to(here).as_posix()
     return "import sys", f"sys.path.append({where!r})  # where {module} lies, from the project's folder"
-
-
-__all__ = ["importing", "through_adapter", "way_to"]

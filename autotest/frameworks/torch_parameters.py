@@ -197,6 +197,3 @@ def _documented(text: str, name: str) -> tuple[str, ...]:
             break
         lines.append(line)
     return tuple(dict.fromkeys(_QUOTED.findall("\n".join(lines))))
-
-
-__all__ = ["names", "optional_arguments", "parameters"]

@@ -27,6 +27,3 @@ def source_of(function: Any, method: str = "__call__") -> str:
     if found is not function or module.split(".")[0] != "numpy":
         raise NotReplayable(f"{function!r} has no source text")
     return ".".join(["np", *path, *([] if method == "__call__" else [method])])
-
-
-__all__ = ["source_of"]

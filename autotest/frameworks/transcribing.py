@@ -195,6 +195,3 @@ class TranscribingFunction(Transcribing):
     def _cotangent(self, root: TapeTensor) -> TapeTensor:
         own: Any = self
         return TapeTensor(own.array(np.ones(own.shape(root)), own.dtype_of(root)))
-
-
-__all__ = ["Transcribing", "TranscribingFunction", "bare", "transcribing"]

@@ -313,6 +313,3 @@ def _analytic(function: FunctionOfInputs, sizes: list[int]) -> tuple[list[list[R
                     jacobians[i][o][:, j] = reals(value.data)
                     missing[i][o] = False
     return jacobians, missing
-
-
-__all__ = ["GradcheckResult", "check", "forward_rows"]

@@ -181,6 +181,3 @@ def _only_wiped(record: Record, slot: int) -> bool:
     """Return whether the gradient in `slot` was read only to be zeroed."""
     readers = [later for later in record.calls if Ref(slot) in set(refs(later))]
     return bool(readers) and all(base_name(later) in _DISCARDS for later in readers)
-
-
-__all__ = ["differentiable_calls", "examine", "surely_compared", "tensors_in"]

@@ -170,16 +170,3 @@ def has_ties(numbers: Real, eps: float) -> bool:
     """Return whether any two of the finite numbers are so near to each other that a step may pass one."""
     ordered = np.sort(numbers[np.isfinite(numbers)])
     return bool((np.diff(ordered) <= 2 * eps).any())
-
-
-__all__ = [
-    "Line",
-    "converged",
-    "has_neighbours",
-    "has_ties",
-    "is_rough",
-    "is_unstable",
-    "magnitude_of",
-    "nudged",
-    "refuted",
-]

@@ -243,6 +243,3 @@ def _moved(numbers: Real, k: int, step: float) -> Real:
     moved = numbers.copy()
     moved[k] += step
     return moved
-
-
-__all__ = ["LOWER", "JacobianBlock"]

@@ -159,6 +159,3 @@ def _moved(program: Program, parts: ForwardParts, framework: Framework, step: fl
     if run.error is not None:
         raise run.error
     return run
-
-
-__all__ = ["ForwardParts", "in_forward_mode", "parts_of", "wrong_tangent"]

@@ -68,6 +68,3 @@ def _wrong(program: Program, call: Call, framework: Framework, order: int, forwa
     except NotNumeric:
         return set()
     return {row.input for row in found.rows if not row.passed}
-
-
-__all__ = ["guilty_operators"]

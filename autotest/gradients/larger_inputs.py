@@ -182,6 +182,3 @@ def _numbered(program: Program, size: int, new: int) -> list[Program]:
         call if call.kind == "tensor" or call.target == "getitem" else map_call(call, leaf) for call in program.calls
     )
     return [Program(calls, program.arrays, program.undefined)]
-
-
-__all__ = ["ENOUGH", "LargerInputs", "too_small", "with_larger_inputs"]

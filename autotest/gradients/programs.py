@@ -346,6 +346,3 @@ def _computes(call: Call) -> bool:
 
 def _without_value(array: Array) -> Array:
     return array if array.data.dtype.kind not in "fc" else Array(np.full_like(array.data, np.nan), array.dtype)
-
-
-__all__ = ["NotNumeric", "ProgramFunction", "SingularMatrix", "VariedLeaf", "check_program", "differentiated"]

@@ -214,5 +214,3 @@ _CLASSES: Mapping[str, _Rule] = MappingProxyType(
         "nn.CTCLoss": _criterion,
     }
 )
-
-__all__ = ["ProgramRun", "redefined"]

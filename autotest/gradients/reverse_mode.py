@@ -305,17 +305,3 @@ def of_finite_results(program: Program, framework: Framework) -> Program | None:
             changed = True
             arrays[call.args[0].index] = Array(np.where(known, array.data, 0).astype(array.data.dtype), array.dtype)
     return with_arrays(program, arrays) if changed else None
-
-
-__all__ = [
-    "CapturedLeaf",
-    "WrongElement",
-    "constant",
-    "extent_of",
-    "flowing_through",
-    "in_reverse_mode",
-    "is_wide",
-    "of_finite_results",
-    "weighted",
-    "wrong_gradient",
-]

@@ -146,6 +146,3 @@ def row_of_element(
     pair = Jacobians(names, analytic[at].reshape(1, 1), np.array(numeric).reshape(1, 1))
     row = row_of(pair, rule.atol, rule.rtol, note=note)
     return dataclasses.replace(row, input_index=index_text(at, shape))
-
-
-__all__ = ["SumOfInput", "row_of_element", "summed_rows"]

@@ -313,5 +313,3 @@ def _has_ended(started: subprocess.Popen[bytes] | int) -> bool:
 
 _RUN = "import sys; from autotest.processes.server import main; main(*sys.argv[1:])"
 _ROOT = str(Path(__file__).parents[2])
-
-__all__ = ["Process", "Server", "ServerLost"]

@@ -143,6 +143,3 @@ def with_absolute_paths(environment: Mapping[str, str]) -> dict[str, str]:
         return {**environment}
     absolute = [os.path.abspath(path) for path in paths.split(os.pathsep)]  # noqa: PTH100 - an empty one is this folder
     return {**environment, "PYTHONPATH": os.pathsep.join(absolute)}
-
-
-__all__ = ["END_WITH", "RUN", "FreshInterpreter", "imports_among", "with_absolute_paths"]

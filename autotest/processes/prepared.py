@@ -257,6 +257,3 @@ def _template(process: int, modules: tuple[str, ...], environment: frozenset[tup
 def _environment() -> frozenset[tuple[str, str]]:
     around = with_absolute_paths(os.environ)  # a relative path means another folder after a change of the working one
     return frozenset((name, value) for name, value in around.items() if name not in _CHANGING)
-
-
-__all__ = ["PreparedInterpreter", "ScriptInterpreter", "Template", "prepared_interpreter"]

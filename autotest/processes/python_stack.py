@@ -93,6 +93,3 @@ def stack_of(process: int, file: Path) -> list[Frame]:
 
 def _frames(written: str) -> list[Frame]:
     return [Frame(Path(name), int(line), function) for name, line, function in _FRAME.findall(written)]
-
-
-__all__ = ["Frame", "answering_requests", "recording_death", "stack_at_death", "stack_of"]

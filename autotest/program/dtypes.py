@@ -16,6 +16,3 @@ def is_complex(dtype: str) -> bool:
 def is_differentiable(dtype: str) -> bool:
     """Whether tensors of `dtype` may require a gradient; these are also the dtypes compared with a tolerance."""
     return is_floating(dtype) or is_complex(dtype)
-
-
-__all__ = ["is_complex", "is_differentiable", "is_floating"]

@@ -80,6 +80,3 @@ def _wanted(calls: Sequence[Call], call: Call) -> Iterator[str]:
             yield leaf.path
         elif type(leaf) is Root:
             yield ""
-
-
-__all__ = ["exact_conversions"]

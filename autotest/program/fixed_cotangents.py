@@ -28,6 +28,3 @@ def fixed_cotangent(shape: Sequence[int], dtype: str) -> Array:
     # The length is a whole number of periods, so repeating the numbers continues the pattern.
     numbers = numbers[:size] if size <= numbers.size else np.resize(numbers, size)
     return Array(numbers.astype("float32" if dtype == "bfloat16" else dtype).reshape(shape), dtype)
-
-
-__all__ = ["fixed_cotangent"]

@@ -55,6 +55,3 @@ def _dimensions(part: Any) -> int:
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if isinstance(part, np.ndarray) and part.dtype == bool else 1
-
-
-__all__ = ["indexed"]

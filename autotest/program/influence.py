@@ -94,6 +94,3 @@ def _changed(call: Call) -> Iterator[Ref]:
 
 def _uses_gradients(call: Call) -> bool:
     return is_step(call) or clips_gradients(call) or reads_gradient(call)
-
-
-__all__ = ["contributing", "shared_memory", "written_later"]

@@ -38,6 +38,3 @@ def is_gradient(path: str) -> bool:
 def owner_of_gradient(path: str) -> str:
     """Return the path of the value whose gradient is at `path`; a path of no gradient is returned unchanged."""
     return path.removesuffix(_GRADIENT)
-
-
-__all__ = ["gradient_of", "indices_of", "is_gradient", "item_path", "member_of", "owner_of_gradient"]

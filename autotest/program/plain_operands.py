@@ -20,6 +20,3 @@ def operand_text(operand: Any) -> str:
     if isinstance(operand, (int, float)):
         return "number" if operand > 0 else "0" if operand == 0 else "negative" if operand < 0 else "NaN"
     return type(operand).__name__
-
-
-__all__ = ["operand_text"]

@@ -38,6 +38,3 @@ def _contents(program: Program, slot: int) -> np.ndarray[Any, Any] | None:
         base = _contents(program, call.args[0].slot)
         return None if base is None else viewed(base, call)
     return None
-
-
-__all__ = ["searches_unsorted"]

@@ -25,6 +25,3 @@ def signatures(coverage: Coverage) -> OptionalArguments:
         for called_as in calling(features):
             found.setdefault(operator, {}).update(reference.optional_arguments(operator, called_as))
     return found
-
-
-__all__ = ["lines", "signatures"]

@@ -39,6 +39,3 @@ def _method(framework: Framework, error: Exception) -> str:
     own = [(frame, line) for frame, line in frames if frame.f_locals.get("self") is framework]
     frame, line = (own or frames)[-1]
     return f"in `{frame.f_code.co_name}`, {frame.f_code.co_filename}, line {line}"
-
-
-__all__ = ["blame_adapter"]

@@ -47,6 +47,3 @@ def leaving(push: Push, pushing: RecorderCall, inputs: Sequence[Any]) -> Recorde
 
 def _among(changed: Sequence[PushedGradient], tensor: Any) -> Value | None:
     return next((new for one, new in changed if one._expected is tensor._expected), None)
-
-
-__all__ = ["leaving", "returning"]

@@ -83,6 +83,3 @@ def _factors(before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]) -> np.nd
     if not np.allclose(ratios[exact], factor, rtol=2**-7, atol=0):
         return None
     return np.where(after == 0, 0, factor).astype(after.dtype)
-
-
-__all__ = ["DrawnResult", "Mask", "drawn_by"]

@@ -53,6 +53,3 @@ def _is_path(value: Any) -> bool:
 
 def _path(value: Any, target: str) -> _Path:
     return _Path(os.fsdecode(value), target == files.SAVES)
-
-
-__all__ = ["with_own_files"]

@@ -135,6 +135,3 @@ class _Application(GradientHook):
 
     def carried(self, recorder: Recorder, slots: Mapping[int, int]) -> None:
         return None
-
-
-__all__ = ["PATH", "Context", "Function"]

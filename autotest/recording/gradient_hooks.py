@@ -176,6 +176,3 @@ def cut_at(recorder: Recorder, tensor: Value) -> Value:
     cut: Value = tensor.detach().requires_grad_()
     gradient_hooks_of(recorder).cut.add(id(cut._expected))
     return cut
-
-
-__all__ = ["GradientHook", "GradientHooks", "behind_cut", "cut_at", "gradient_hooks_of", "is_leaf", "unhooked"]

@@ -144,6 +144,3 @@ def _listed(changed: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
     if changed is None:
         return given
     return changed if isinstance(changed, tuple) else (changed,)
-
-
-__all__ = ["AroundCall"]

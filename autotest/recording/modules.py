@@ -334,6 +334,3 @@ class Handle:
 
 
 _VIEWS: dict[str, Callable[[dict[str, Any]], Any]] = {"keys": dict.keys, "values": dict.values, "items": dict.items}
-
-
-__all__ = ["Handle", "Module"]

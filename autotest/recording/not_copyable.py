@@ -29,6 +29,3 @@ class NotCopyable:
     def __reduce__(self) -> NoReturn:
         why = "it holds live objects of two frameworks; write torch.save(x, path), copy.deepcopy(x) or .reference"
         raise as_test_mistake(TypeError(f"a dual object cannot be pickled: {why}"))
-
-
-__all__ = ["NotCopyable"]

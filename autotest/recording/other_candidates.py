@@ -36,6 +36,3 @@ def made_again(record: Recorder, call: Call, values: Sequence[Any], arrays: Sequ
     except Exception as error:  # noqa: BLE001 - the framework may raise any exception
         slot = record.write(call._replace(slot=len(record.calls)), expected, None)
         record.end(only_reference_accepts(record, slot, None, error))
-
-
-__all__ = ["is_of_another_candidate", "made_again"]

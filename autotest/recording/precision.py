@@ -112,6 +112,3 @@ def _marked(value: Any, dtypes: set[str]) -> Any:
             return value
         return NamedItems(items, value.names) if isinstance(value, NamedItems) else type(value)(items)
     return value
-
-
-__all__ = ["with_precision"]

@@ -65,6 +65,3 @@ class Push:
     def quietly(self) -> Any:
         """Return the context in which hooks run. It records gradients only if a graph of them is requested."""
         return contextlib.nullcontext() if self.create_graph else torch.no_grad()
-
-
-__all__ = ["Push", "PushedGradient", "RecorderCall"]

@@ -35,6 +35,3 @@ def _shapes(framework: Framework, value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_shapes(framework, item) for item in value]
     return framework.shape(value) if isinstance(value, framework.tensor_types) else None
-
-
-__all__ = ["stop_at_random_shape"]

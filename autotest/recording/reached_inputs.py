@@ -32,6 +32,3 @@ def reached_inputs(
         for tensor, gradient in zip(retaining, before, strict=True):
             reference.invoke("setattr", "grad", (tensor, gradient), {})
     return [gradient is not None for gradient in found]
-
-
-__all__ = ["reached_inputs"]

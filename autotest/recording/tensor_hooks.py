@@ -153,6 +153,3 @@ def _cut(recorder: Recorder, tensor: Value) -> TensorHooks:
     cut = cut_at(recorder, before)
     hooks.continued[id(before._expected)] = cut._slot
     return TensorHooks(before, cut)
-
-
-__all__ = ["TensorHooks", "hooks_on"]

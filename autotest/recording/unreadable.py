@@ -53,6 +53,3 @@ def unreadable(record: Record, failed: Unreadable) -> Mismatch:
     message = f"{operator}: {candidate}: {what}. expected={reference} actual={candidate}"
     stage: Stage = "build" if is_class(call) else "forward"
     return Mismatch(operator, failed.slot, "exception", stage, "candidate", message, what=what)
-
-
-__all__ = ["Unreadable", "of_candidate", "unreadable"]

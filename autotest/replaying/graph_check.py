@@ -258,6 +258,3 @@ def _spread(divided: DividedProgram, own: list[Any], held: list[Any]) -> list[An
     """Return the module of the graph for each slot that contains a module."""
     by_id = {id(module): given for module, given in zip(own, held, strict=True)}
     return [by_id[id(module)] for module in divided.modules.values()]
-
-
-__all__ = ["AT_ONCE", "GraphReport", "alone", "check", "results"]

@@ -192,6 +192,3 @@ def _keeps_tensors(record: Record, call: Call) -> bool:
     if isinstance(actual[call.slot], framework.module_types) or is_data(framework, actual[call.slot]):
         return False
     return any(isinstance(actual[ref.slot], framework.tensor_types) for ref in refs(call))
-
-
-__all__ = ["GRADIENTS_READ", "CannotDivide", "Reads", "contexts", "members", "setup_calls", "unfit"]

@@ -159,6 +159,3 @@ def _on_copies(program: Program, start: int, held: Mapping[int, object]) -> Prog
 
 def _text_of(error: Exception | None) -> str:
     return normalised(f"{type(error).__name__}: {first_line(error)}") if error is not None else ""
-
-
-__all__ = ["RaisingCall", "raising_call"]

@@ -20,6 +20,3 @@ def record_of(program: Program, pair: Pair, expected: Replayed, actual: Replayed
     record.undefined_slots = {slot for slot in program.undefined if slot < came}
     record.backward_undefined = any(is_backward(program.calls[slot]) for slot in record.undefined_slots)
     return record
-
-
-__all__ = ["record_of"]

@@ -61,6 +61,3 @@ def _tell(terminal: IO[str], what: str, over: threading.Event) -> None:
         if wait == _TICK:
             terminal.write(_CLEARED)
             terminal.flush()
-
-
-__all__ = ["doing", "shown_on"]

@@ -34,5 +34,3 @@ def pieces(report: str) -> Iterator[tuple[str, LineRole]]:
 
 
 _ROLES: tuple[LineRole, ...] = ("headline", "verdict", "divergent", "expected", "actual")
-
-__all__ = ["LineRole", "pieces"]

@@ -12,6 +12,3 @@ def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (headings, *rows)
     ]
     return "\n".join(line.rstrip() for line in lines)
-
-
-__all__ = ["columns"]

@@ -73,6 +73,3 @@ def where(times: Mapping[str, int], groups: Sequence[Group]) -> str:
     """Return the groups that saw a finding, by their letters, such as ``on A and B``; empty if there are no groups."""
     names = letters(groups)
     return f"on {' and '.join(names[name] for name in names if times.get(name))}" if groups and times else ""
-
-
-__all__ = ["differing", "letters", "markdown", "of_sweep_findings", "text", "where"]

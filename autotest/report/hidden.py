@@ -25,6 +25,3 @@ def hidden(behind: Mapping[str, Mapping[str, int]], expected: Mapping[str, int])
         for other, times in sorted(others.items(), key=lambda item: (-item[1], item[0])):
             lines.append(f"      hid {other}, {times} of {several(expected[other], 'time')}")
     return lines
-
-
-__all__ = ["hidden"]

@@ -11,6 +11,3 @@ def counts(accepted: int, rejected: int, absent: int) -> str:
 def lacking(absent: int) -> str:
     """Return the end of a list of numbers: how many trials need what the candidate lacks; empty if none does."""
     return f", {absent} need{'s' if absent == 1 else ''} what the candidate lacks" if absent else ""
-
-
-__all__ = ["counts", "lacking"]

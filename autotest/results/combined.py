@@ -72,6 +72,3 @@ def _added(parts: Sequence[TestProgress]) -> TestProgress:
         whole.skips = whole.skips or part.skips
         whole.graph_mode = whole.graph_mode or part.graph_mode
     return whole
-
-
-__all__ = ["combined"]

@@ -110,6 +110,3 @@ def row_of(
 def index_text(flat: int, shape: tuple[int, ...]) -> str:
     """Return the index, as text, of the element in place `flat` of an array of this shape."""
     return str(tuple(int(i) for i in np.unravel_index(flat, shape)))
-
-
-__all__ = ["GradientRow", "Jacobians", "allowed", "failing", "index_text", "row_of"]

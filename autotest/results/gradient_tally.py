@@ -70,6 +70,3 @@ class GradientTally:
                 f"{self.asked}, or mark the test @skip_grad_check(reason=...)."
             )
         return ""
-
-
-__all__ = ["GradientTally"]

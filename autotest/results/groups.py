@@ -44,6 +44,3 @@ def of_sweep(swept: SweepMap, findings: Sequence[SweepFinding]) -> list[Group]:
         )
         for name, workers in swept.workers.items()
     ]
-
-
-__all__ = ["Group", "of_campaign", "of_sweep"]

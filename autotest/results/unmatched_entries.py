@@ -76,6 +76,3 @@ def _may_call(file: Path, name: str, ids: Iterable[str]) -> bool:
     if any(re.split(r"[\[#]", test.partition("::")[2])[0] == plain for test in ids):
         return False  # it is collected, but not with the arguments of the entry
     return re.search(rf"\b{function}\b", file.read_text(encoding="utf-8", errors="replace")) is not None
-
-
-__all__ = ["unmatched_entries"]

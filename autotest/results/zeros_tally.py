@@ -116,6 +116,3 @@ def _sentence(stage: ZerosOfStage, what: str, argument: str, otherwise: str) -> 
         f"({stage.dtype}), and {stage.atol:g} + {stage.rtol:g} * |expected| is allowed. Give a smaller {argument} (if "
         f"it is left out, it is {usual:g} for {stage.dtype}), draw greater numbers, {otherwise}."
     )
-
-
-__all__ = ["ZerosOfStage", "ZerosTally"]

@@ -63,6 +63,3 @@ def last(ran: Sequence[RanTrials], many: int) -> tuple[RanTrials, ...]:
         found.append(RanTrials(where, indices[-many:]))
         many -= len(indices)
     return tuple(reversed(found))
-
-
-__all__ = ["RAN_BEFORE", "Attempt", "attempts", "last"]

@@ -98,6 +98,3 @@ def _check(connection: Connection, server: socket.socket, name: str, start: int)
             # What a check left to the framework's own threads must not kill the process in a later check.
             adapter.synchronize()
         connection.send(checked)
-
-
-__all__ = ["DEADLINE", "conformance_in_processes"]

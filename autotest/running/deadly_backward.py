@@ -49,6 +49,3 @@ def _backward_from(program: Program, slot: int) -> Program:
         Call("function", "autograd.backward", ([Ref(slot)], [Ref(end)]), {}, end + 1),
     )
     return Program(calls, before.arrays, before.undefined)
-
-
-__all__ = ["deadly_operator"]

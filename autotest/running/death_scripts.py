@@ -105,6 +105,3 @@ def verified(finding: Finding, scripts: Sequence[str], conditions: Conditions) -
         if finding.verified.holds:
             break
     return finding
-
-
-__all__ = ["interpreter_ready_for", "scripted", "verified", "ways_to_run"]

@@ -89,6 +89,3 @@ def _must_have_names(pair: Pair, path: Path, position: breadcrumb.Position) -> N
             f"maybe in {position.operator or 'tensor'} of {pair.sides[position.side != 'reference']}. It cannot be "
             f"repeated: {error}"
         ) from None
-
-
-__all__ = ["earlier_deaths"]

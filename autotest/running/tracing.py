@@ -342,6 +342,3 @@ def _run_part(number: int, part: RanTrials, attempt: Attempt, conditions: Condit
 
     with driven_by(drive, where.test):
         collection.find(where.file, where.test).call()
-
-
-__all__ = ["TracedTrial", "trace"]

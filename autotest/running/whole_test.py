@@ -58,6 +58,3 @@ def omission(test: Test, context: RunContext, tally: Tally, *, error_parity: boo
 def must_graph(settings: Settings) -> bool:
     """Whether something of a test must run in the candidate's graph mode."""
     return settings.check_graph and not settings.own_assertions
-
-
-__all__ = ["must_graph", "omission", "refusal"]

@@ -65,6 +65,3 @@ def _signs(data: _Values) -> _Values:
 def _scaled(data: _Values, greatest: float) -> _Values:
     largest = np.abs(data[np.isfinite(data)]).max(initial=0.0)
     return data * (greatest / largest) if largest else data
-
-
-__all__ = ["PLAN", "hard_inputs"]

@@ -106,6 +106,3 @@ def refused(example: Example) -> None:
         hypothesis = sys.modules["hypothesis"]
         hypothesis.event("refused by the reference")  # counted by --hypothesis-show-statistics
         hypothesis.reject()
-
-
-__all__ = ["Example", "example_now", "options_for", "refused", "tracing_tests_only"]

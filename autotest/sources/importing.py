@@ -78,6 +78,3 @@ def _import(wanted: str) -> None:
         importlib.import_module(wanted)
     except ImportError as error:
         raise UsageError(f"AUTOTEST_IMPORT={wanted}: expected a module that can be imported ({error})") from error
-
-
-__all__ = ["load"]

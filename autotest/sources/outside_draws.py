@@ -56,14 +56,3 @@ def draws_of_class(owner: Any, file: Path) -> OutsideDraws:
 def draws_of_module(file: Path) -> OutsideDraws:
     """Return the draws of the function that sets up the module in `file`."""
     return OutsideDraws(f"{file.name}::setUpModule")
-
-
-__all__ = [
-    "SIDES",
-    "drawing_of_class",
-    "drawing_of_fixture",
-    "drawing_of_module",
-    "draws_of_class",
-    "draws_of_module",
-    "draws_of_test",
-]

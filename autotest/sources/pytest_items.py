@@ -57,6 +57,3 @@ def _labels(marks: Iterable[Any], arguments: Mapping[str, Any]) -> dict[str, str
                 labels |= {name: f"{name}{position}" for name in names}
                 break
     return labels
-
-
-__all__ = ["arguments_of", "direct_arguments", "name_of"]

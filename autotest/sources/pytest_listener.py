@@ -92,6 +92,3 @@ def _essence(shown: str) -> str:
     said = shown.strip().splitlines()
     last = next((line for line in reversed(said) if line.startswith("E ")), said[-1] if said else "")
     return last.removeprefix("E ").strip()
-
-
-__all__ = ["ItemListener", "ItemOutcome"]

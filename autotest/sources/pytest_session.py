@@ -180,6 +180,3 @@ def session_of(file: Path) -> Iterator[PytestSession]:
         kept[folder] = session
         if len(kept) > _KEPT:
             kept.pop(next(iter(kept))).close()
-
-
-__all__ = ["PytestSession", "session_of", "sessions_kept"]

@@ -90,6 +90,3 @@ def _begin(stack: contextlib.ExitStack, set_up: Any, tear_down: Any) -> None:
         set_up()
     if tear_down is not None:
         stack.callback(tear_down)
-
-
-__all__ = ["class_needs_pytest", "class_set_up", "has_unittest_set_up", "module_needs_pytest"]

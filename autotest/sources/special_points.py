@@ -184,6 +184,3 @@ def _holding(data: _Values, *values: float) -> _Values:
     middle = changed.reshape(-1)[data.size // 2 :]
     middle[: len(values)] = values[: middle.size]
     return changed
-
-
-__all__ = ["FRACTIONAL", "POINTS", "special_points"]

@@ -78,6 +78,3 @@ def _of_set_up(test: Any, result: Any, *, of_class: bool) -> OutsideDraws | None
         setattr(result, _SERIES, latest)
     found: OutsideDraws = latest[1]
     return found
-
-
-__all__ = ["draw_by_test_case"]

@@ -59,6 +59,3 @@ def variants(file: Path) -> dict[str, list[str]]:
     except UsageError:
         return {}
     return found
-
-
-__all__ = ["WithFixtures", "variants"]

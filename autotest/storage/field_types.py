@@ -41,6 +41,3 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is float:
         return isinstance(value, (float, int))
     return isinstance(value, origin or hint)
-
-
-__all__ = ["wrong_field"]

@@ -141,6 +141,3 @@ def _complete(data: bytes) -> int:
     header = data.find(b"\n") + 1
     *_, (_, end) = ((0, 0), *_places(data[header:]))
     return header + end
-
-
-__all__ = ["Format", "Records", "read"]

@@ -87,6 +87,3 @@ def _read(path: Path, asked: AccountRequest) -> dict[tuple[str, str, str], Gradi
             f"got --trials {asked.trials} against {asked.candidate}. Give the same options, or run without --resume"
         )
     return dict(written)
-
-
-__all__ = ["AccountRequest", "StoredAccount"]

@@ -36,6 +36,3 @@ def is_noted_as_survived(death: Path, file: Path, versions: Mapping[str, str]) -
 def _state(file: Path, versions: Mapping[str, str]) -> str:
     digest = hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
     return "\n".join([digest, *(f"{name} {version}" for name, version in sorted(versions.items()))])
-
-
-__all__ = ["is_noted_as_survived", "note_survival"]

@@ -74,6 +74,3 @@ def _read(log: Path, start: int) -> str:
         file.seek(start)
         return file.read()
     return ""
-
-
-__all__ = ["supervised"]

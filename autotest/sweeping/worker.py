@@ -108,6 +108,3 @@ def work(
             for part in parts:
                 connection.send(part)
             position_file.idle()
-
-
-__all__ = ["SweepListing", "list_entries", "listed", "work"]

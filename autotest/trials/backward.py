@@ -137,6 +137,3 @@ def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value
     cotangent = from_base(base, drawn.steps, leaf, reference.device_type(expected), COTANGENT)
     placing = recorder.pair.candidate.placed_like(actual)
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
-
-
-__all__ = ["run_backward", "unused_results"]

@@ -155,6 +155,3 @@ def _left_undefined(program: Program, sources: list[int]) -> set[int] | None:
                 return None
             found.add(call.slot)
     return found
-
-
-__all__ = ["compared_behind_masks", "repeatable"]

@@ -74,6 +74,3 @@ class BodyGenerators:
 def _series(count: int) -> tuple[Iterable[int], Iterable[int]]:
     """Return the next `count` numbers of each generator, which it gives one by one, too."""
     return map(random.getrandbits, [32] * count), np.random.get_bit_generator().random_raw(count).tolist()
-
-
-__all__ = ["BodyGenerators", "seed"]

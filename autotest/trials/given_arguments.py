@@ -106,6 +106,3 @@ def _source(value: object) -> str:
     if isinstance(value, (tuple, list)) and any(isinstance(item, (slice, Root)) for item in value):
         return f"[{', '.join(map(_source, value))}]"
     return value.path if isinstance(value, Root) else "..." if value is ... else repr(value)
-
-
-__all__ = ["given_arguments", "plain_arguments"]

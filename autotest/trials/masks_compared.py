@@ -177,6 +177,3 @@ class _Properties:
 
     def _program(self) -> Program:
         return Program(tuple(self._calls), tuple(self._arrays), frozenset(self._undefined))
-
-
-__all__ = ["compared_masks"]

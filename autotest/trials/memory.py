@@ -22,6 +22,3 @@ def free() -> None:
     these than any other.
     """
     gc.collect(1)  # objects that survived a collection during the trial are in generation 1
-
-
-__all__ = ["free", "holds_large_arrays"]

@@ -56,6 +56,3 @@ def _check_equal(before: Mapping[str, str], after: Mapping[str, str], target: st
                 f"({name}: {before[name]} before, {value} after), so later calls compute differently: correct "
                 f"{candidate}, or run it in a process of its own (candidate python:PATH:NAME)"
             )
-
-
-__all__ = ["check_candidate_keeps_modes"]

@@ -47,6 +47,3 @@ def _without_subtests(fixture: Any) -> Iterator[None]:
             del fixture.test
         else:
             fixture.test = before
-
-
-__all__ = ["plain_subtests"]

@@ -265,6 +265,3 @@ def _ordinary(array: Array) -> Array:
     changed = data.copy()
     changed[~usual] = instead.astype(data.dtype)
     return dataclasses.replace(array, data=changed)
-
-
-__all__ = ["mark_special", "with_extreme_ordinary_numbers", "with_ordinary_numbers"]

@@ -33,6 +33,3 @@ class UnchangedGenerators:
 def _bits_of_trials() -> np.random.MT19937:
     """Return the bit generator of `np.random` during trials, shared with tests that a test body calls."""
     return np.random.MT19937(0)
-
-
-__all__ = ["UnchangedGenerators"]

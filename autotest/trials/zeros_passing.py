@@ -36,6 +36,3 @@ def zeros_passing(observed: Observed, settings: Settings) -> ZerosTally:
     for stage in (found.values, found.gradients):
         stage.trials = int(stage.passing > 0)
     return found
-
-
-__all__ = ["zeros_passing"]

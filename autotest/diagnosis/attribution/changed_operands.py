@@ -30,6 +30,3 @@ def _is_changed(program: Program, place: Place, writer: int, side: Framework, pa
     if type(before) is not TensorValue or type(after) is not TensorValue:
         return None
     return before.data.shape != after.data.shape or before.data.tobytes() != after.data.tobytes()
-
-
-__all__ = ["changing_operator"]

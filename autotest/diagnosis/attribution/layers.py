@@ -147,6 +147,3 @@ def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
         if call.scope and may_pass_gradients(call) and any(ref.slot == slot for ref in refs(call)):
             yield call.slot
             return
-
-
-__all__ = ["by_layer", "by_layer_of_calls"]

@@ -246,6 +246,3 @@ def _self_noise(once: Any, again: Any, numbers: Statistics) -> float:
         return 0.0
     beyond = differing(once.data, again.data, numbers.rtol, numbers.atol)
     return float(distance(once.data, again.data)[beyond].max(initial=0.0))
-
-
-__all__ = ["Opinion", "cleared", "examine", "explained", "may_be_rounding", "on_the_whole", "settled"]

@@ -110,6 +110,3 @@ def _filled(array: Array, turn: int) -> Array:
     """Return an array of the shape and dtype of `array`, filled with another number."""
     number = math.nan if turn % 2 and array.data.dtype.kind in "fc" else 3 * turn + 1
     return dataclasses.replace(array, data=np.full(array.data.shape, number).astype(array.data.dtype))
-
-
-__all__ = ["runs_again", "unrepeatable"]

@@ -33,6 +33,3 @@ def counting_mismatches(
     _, left = explained(before, examine(before, pair, settings), pair)
     counting = {(item.name, item.symptom) for item in left}
     return [item for item in mismatches if item in others or (item.name, item.symptom) in counting]
-
-
-__all__ = ["counting_mismatches"]

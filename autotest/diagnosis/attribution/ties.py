@@ -104,6 +104,3 @@ def _is_once_each(index: np.ndarray[Any, Any], axis: int) -> bool:
 def _selected(data: np.ndarray[Any, Any], index: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
     whole = np.expand_dims(index, axis) if index.ndim < data.ndim else index
     return np.take_along_axis(data, whole, axis=axis)
-
-
-__all__ = ["beside_ties", "ties"]

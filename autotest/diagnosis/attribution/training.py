@@ -199,6 +199,3 @@ def _ratio(expected: _Values, actual: _Values, moved: Sequence[_Values | None], 
         # An element that did not change by chance gets the spread of the array.
         ratio = distance(expected, actual) / np.maximum(spread, np.sqrt(np.mean(spread**2)))
     return float(np.nan_to_num(ratio[mask], nan=np.inf).max(initial=0.0))
-
-
-__all__ = ["cleared"]

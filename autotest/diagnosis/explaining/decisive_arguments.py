@@ -169,6 +169,3 @@ def filled(item: Input, shape: tuple[int, ...]) -> Input:
     laid_out = item.with_layout("contiguous") if item.layout == "expanded" else item  # different numbers do not repeat
     numbers = (0.375 + np.arange(count)) * np.where(np.arange(count) % 3 == 1, -1.0, 1.0)
     return laid_out.with_data(numbers.reshape(shape).astype(item.array.data.dtype))
-
-
-__all__ = ["Argument", "argument_clauses", "arguments_of", "filled", "other_numbers"]

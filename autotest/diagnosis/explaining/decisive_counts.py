@@ -204,6 +204,3 @@ def _taller(item: Input, times: int, axis: int | None) -> Input:
     data = item.array.data
     copies = [data] * times
     return item.with_data(np.stack(copies) if axis is None or not data.ndim else np.concatenate(copies, axis))
-
-
-__all__ = ["NamesOf", "count_clauses"]

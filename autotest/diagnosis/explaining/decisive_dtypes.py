@@ -153,6 +153,3 @@ def _alike(own: Sequence[Numbers], other: Sequence[Numbers]) -> bool:
         for one, two in zip(own, other, strict=True)
         if one.dtype.kind in "fc" and two.dtype.kind in "fc"
     )
-
-
-__all__ = ["FLOATING", "ResultsOn", "dtype_clauses", "kind_clauses"]

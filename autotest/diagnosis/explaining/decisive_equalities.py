@@ -91,6 +91,3 @@ def _grown(item: Input, count: int) -> Input:
 
 def _as(order: Numbers, data: Numbers) -> Numbers:
     return order.reshape(data.shape).astype(data.dtype)
-
-
-__all__ = ["argument_met", "needs_equal_indices", "needs_square"]

@@ -352,6 +352,3 @@ def _of_different_numbers(item: Input) -> Input:
 def _as(one: Input, other: Input) -> Numbers:
     """Return the numbers of `one` in the dtype of `other`."""
     return one.array.data.astype(other.array.data.dtype)
-
-
-__all__ = ["OutOfTime", "Run", "decisive_features"]

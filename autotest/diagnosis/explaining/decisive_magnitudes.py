@@ -270,6 +270,3 @@ def _edge(passing: float, at: _AtFactor) -> float:
         else:
             passing = middle
     return math.sqrt(passing) * math.sqrt(failing)
-
-
-__all__ = ["around_zero", "infinite", "magnitude", "small_numbers"]

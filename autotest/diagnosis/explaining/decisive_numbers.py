@@ -167,6 +167,3 @@ def _ordinary(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     whole += [2 * np.floor(data) + one for one in holdable(_LONG, data.dtype)]
     whole += [np.rint(data * _LARGER)]  # as close to each other as they were
     return _claim("not a whole number", whole, run)
-
-
-__all__ = ["needs_equal_elements", "number_claim"]

@@ -166,6 +166,3 @@ def _with_numbers(program: Program, size: int, other: int) -> Iterator[Program]:
 
 def _grown(data: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
     return np.ones((*data.shape[:axis], 1, *data.shape[axis + 1 :]), data.dtype)
-
-
-__all__ = ["size_clauses"]

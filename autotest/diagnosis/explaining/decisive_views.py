@@ -39,6 +39,3 @@ def _read_after(program: Program, view: Call, method: str) -> Program:
     copied = Call("method", method, (Ref(view.slot),), {}, len(program.calls))
     after = [reading(call, {view.slot: Ref(copied.slot)}) for call in program.calls[view.slot + 1 :]]
     return assembled([*program.calls[: view.slot + 1], copied, *after], program.arrays, program.undefined)[0]
-
-
-__all__ = ["view_clauses"]

@@ -260,6 +260,3 @@ def _filled(item: Input, numbers: Numbers) -> Input:
     """Return `item` with as many of `numbers` as it has elements, over and over."""
     data = item.array.data
     return item.with_data(np.resize(numbers, data.shape).astype(data.dtype)) if data.dtype.kind in "fiu" else item
-
-
-__all__ = ["OnInputs", "holds_beside", "needs_equal_inputs", "order_needed", "whose"]

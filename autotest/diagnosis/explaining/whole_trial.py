@@ -45,6 +45,3 @@ class WholeTrial:
     def has_elements(self, count: int) -> bool:
         """Return whether an input of the trial has `count` elements, or may have them."""
         return not self._arrays or any(data.size == count for data in self._arrays)
-
-
-__all__ = ["WholeTrial"]

@@ -345,6 +345,3 @@ def _norm_of_terms(arrays: Sequence[np.ndarray[Any, Any]], weights: Sequence[np.
     held = np.concatenate([one[np.isfinite(one)] for one in terms] or [np.zeros(0)])
     greatest = float(held.max(initial=0.0))
     return greatest * float(np.linalg.norm(held / greatest)) if greatest else 0.0
-
-
-__all__ = ["numeric_gradient"]

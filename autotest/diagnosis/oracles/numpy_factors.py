@@ -92,6 +92,3 @@ def distances(
         )
     except (Unsupported, ValueError, TypeError, IndexError):  # unsupported arguments, or unexpected shapes
         return None
-
-
-__all__ = ["PROPERTIES", "Property", "distances"]

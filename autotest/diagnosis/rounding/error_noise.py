@@ -73,6 +73,3 @@ def _element_and_truth(
     if own is None or true is None or own.shape != true.shape:
         return None
     return complex(own[index]), complex(true[index])
-
-
-__all__ = ["error_spreads"]

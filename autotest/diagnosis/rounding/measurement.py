@@ -324,6 +324,3 @@ def _rounded(truth: Values, dtype: str) -> Values:
     with np.errstate(all="ignore"):
         narrow = truth.astype(kind).astype(truth.dtype)
         return np.asarray(np.where(np.isfinite(narrow), truth, narrow))
-
-
-__all__ = ["SHRINKS", "Measured", "Rounding", "Spread", "measure", "reaches"]

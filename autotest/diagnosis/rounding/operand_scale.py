@@ -75,6 +75,3 @@ def _cut(operands: Any, cut: float) -> Any:
 def greatest(arrays: Iterable[Values]) -> float:
     """Return the greatest magnitude of the finite numbers in `arrays`, and at least 1e-290, to be safe as a divisor."""
     return max([1e-290, *(float(np.abs(item[np.isfinite(item)].astype(float)).max(initial=0)) for item in arrays)])
-
-
-__all__ = ["greatest", "operand_scale"]

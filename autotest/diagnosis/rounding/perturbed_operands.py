@@ -85,6 +85,3 @@ def _value(program: Program, values: Mapping[Place, Any], slot: int) -> Any:
     while (slot, "") not in values and program.calls[slot].target == "requires_grad_":
         slot = program.calls[slot].args[0].slot
     return values.get((slot, ""))
-
-
-__all__ = ["Factors", "can_be_scaled", "factors", "results_of_scaled"]

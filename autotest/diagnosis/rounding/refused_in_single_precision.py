@@ -39,6 +39,3 @@ def _dtypes(call: Call, values: list[Any], framework: Framework) -> Iterator[str
         value = values[ref.slot]
         held = framework.parameters(value).values() if isinstance(value, framework.module_types) else (value,)
         yield from (framework.dtype_of(one) for one in held if isinstance(one, framework.tensor_types))
-
-
-__all__ = ["refuses_single_precision_alone"]

@@ -69,6 +69,3 @@ def _call(call: Call) -> Call:
     names_dtype = call.kind == "tensor" or (call.kind == "method" and call.target == "double")
     target = _NARROWER.get(call.target, call.target) if names_dtype else call.target
     return map_call(call, leaf)._replace(target=target)
-
-
-__all__ = ["narrowed", "shrink_with_the_roundoff"]

@@ -99,6 +99,3 @@ def _plainest(choice: Choice) -> Primitive:
 def _with_value(choice: Choice, value: Primitive) -> Choice:
     # An array is one choice of 64 bits. Its contents are shrunk later, in the program.
     return choice if choice.kind == "bits" else choice._replace(value=type(choice.value)(value))
-
-
-__all__ = ["shrink_choices"]

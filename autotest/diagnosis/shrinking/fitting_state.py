@@ -89,6 +89,3 @@ def _resized(data: np.ndarray[Any, Any], shape: _Shape) -> np.ndarray[Any, Any]:
     for axis, length in enumerate(shape):
         data = np.take(data, np.arange(length), axis=axis, mode="wrap")
     return data
-
-
-__all__ = ["with_fitting_state"]

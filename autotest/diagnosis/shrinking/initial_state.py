@@ -45,6 +45,3 @@ def with_initial_state(agreement: Agreement, pair: Pair, settings: Settings) -> 
         return None
     calls = [one for call in program.calls for one in (call, loaded.get(call.slot)) if one is not None]
     return assembled(calls, tuple(arrays), program.undefined)[0]
-
-
-__all__ = ["modules_that_differ", "with_initial_state"]

@@ -206,6 +206,3 @@ def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
             if probe.run(survived, _SOON).death is None:
                 break
     return probe
-
-
-__all__ = ["HANG", "Ending", "Probe", "ProbeOptions", "scout"]

@@ -63,6 +63,3 @@ def _laid_out_at_once(found: Agreement, shrinker: Shrinker, judging: ProgramJudg
         if len(program.calls) < len(found.program.calls) and shrinker.result_of(program) == "fails":
             return judging.examined(program)
     return found
-
-
-__all__ = ["shrunk"]

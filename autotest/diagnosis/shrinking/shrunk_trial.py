@@ -252,6 +252,3 @@ def with_opinion(finding: Finding, agreement: Agreement, opinion: Opinion, pair:
         blame=verdict.blame,
         divergent=opinion.located.beginning,
     )
-
-
-__all__ = ["UnshrunkTrial", "failure_of", "with_opinion"]

@@ -181,6 +181,3 @@ def _not_served(inner: str, python: str, gone: PeerDied) -> str:
     else:
         advice = f"give the interpreter of an environment that has {needed}"
     return f"{inner!r} cannot be served by {python}: {gone}; {advice}"
-
-
-__all__ = ["AT_ONCE", "OtherProcessError", "RemoteFramework"]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from autotest.base.errors import FrameworkMissing
 from autotest.base.versions import installed
 from autotest.report.commands import reproduce
-from autotest.report.session import CandidateSummary, FindingSummary, TestSummary
+from autotest.report.session import CandidateSummary, FindingSummary, TestSummary, empty_summary
 from autotest.results.coverage import Coverage, greatest, merged
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
@@ -33,7 +33,7 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
     left_out: Counter[str] = Counter()
     covered: dict[str, list[Coverage]] = {}
     for _, own, tally in tallies:
-        covered.setdefault(own.pair.candidate.name, []).extend(getattr(tally, "coverage", ()))
+        covered.setdefault(own.pair.candidate.name, []).extend(tally.coverage)
         rejections.update(tally.rejections)
         expected.update(tally.expected)
         left_out.update(tally.left_out)
@@ -50,18 +50,14 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
         sums["accepted"] += tally.accepted
         sums["absent"] += tally.absent.total()
     return {
-        "test": name,
+        **empty_summary(name, context.options.seed, versions),
         "accepted": sum(tally.accepted for _, _, tally in tallies),
         "rejections": dict(rejections),
         "expected": dict(expected),
         "left_out": dict(left_out),
-        "cleared": sum(getattr(tally, "cleared", 0) for _, _, tally in tallies),
-        "base_seed": context.options.seed,
-        "versions": versions,
-        "found": [],
+        "cleared": sum(tally.cleared for _, _, tally in tallies),
         "covered": greatest(map(merged, covered.values())),
         "candidates": by_candidate,
-        "told": False,
     }
 
 
@@ -82,20 +78,8 @@ def note_end(summary: TestSummary, error: BaseException | None, *, failed: bool)
 
 def of_death(finding: Finding, place: str) -> TestSummary:
     """Return the summary of an item that killed its process, by the `finding` of that death, stored at `place`."""
-    return {
-        "test": finding.test,
-        "accepted": 0,
-        "rejections": {},
-        "expected": {},
-        "left_out": {},
-        "cleared": 0,
-        "base_seed": finding.base_seed,
-        "versions": finding.versions,
-        "found": [_in_short(finding, place)],
-        "covered": {},
-        "candidates": {},
-        "told": True,
-    }
+    summary = empty_summary(finding.test, finding.base_seed, finding.versions)
+    return {**summary, "found": [_in_short(finding, place)], "told": True}
 
 
 def _in_short(finding: Finding, place: str) -> FindingSummary:

@@ -11,7 +11,7 @@ import pytest
 from autotest.base import options
 from autotest.base.errors import AutotestError
 from autotest.report import sweep_finding
-from autotest.report.session import TestSummary
+from autotest.report.session import TestSummary, empty_summary
 from autotest.results import ledger
 from autotest.results.divergence import Divergence
 from autotest.results.sweep import CHECKS, worst
@@ -96,18 +96,11 @@ def _summary(name: str, swept: OperatorResult) -> TestSummary:
     cells = [row.cell for row in swept.map.rows.values()]
     refused = sum(cell.refused for cell in cells)
     return {
-        "test": name,
+        **empty_summary(name, swept.map.seed, swept.map.versions),
         "accepted": sum(cell.accepted for cell in cells),
         "rejections": {"refused by the reference": refused} if refused else {},
         "expected": {finding.known: finding.samples for finding in swept.findings if finding.known},
-        "left_out": {},
         "cleared": sum(cell.rounded for cell in cells),
-        "base_seed": swept.map.seed,
-        "versions": dict(swept.map.versions),
-        "found": [],
-        "covered": {},
-        "candidates": {},
-        "told": False,
     }
 
 

@@ -66,6 +66,24 @@ class TestSummary(TypedDict):
     told: bool
 
 
+def empty_summary(test: str, base_seed: int, versions: Mapping[str, str]) -> TestSummary:
+    """Return the summary of an item of which no trial has run."""
+    return {
+        "test": test,
+        "accepted": 0,
+        "rejections": {},
+        "expected": {},
+        "left_out": {},
+        "cleared": 0,
+        "base_seed": base_seed,
+        "versions": dict(versions),
+        "found": [],
+        "covered": {},
+        "candidates": {},
+        "told": False,
+    }
+
+
 def header(tests: int, others: int, sides: str, base_seed: str, isolated: bool) -> str:
     """Return the line below the number of collected tests."""
     counted = several(tests, "test") + (f" (and {several(others, 'test')} of other kinds)" if others else "")

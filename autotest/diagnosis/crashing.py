@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autotest.diagnosis.attribution.locating import operands
 from autotest.diagnosis.shrinking.probing import HANG, Ending, Probe, ProbeOptions
@@ -115,63 +115,56 @@ def _alone(program: Program, reference: Framework) -> list[Program]:
     return []
 
 
+@dataclasses.dataclass
 class _DeathSearch:
-    def __init__(
-        self,
-        program: Program,
-        wanted: Ending,
-        operator: str,
-        children: list[Probe],
-        pool: concurrent.futures.ThreadPoolExecutor,
-        end: float,
-    ) -> None:
-        self._best, self._wanted = program, wanted
-        self._children, self._pool, self._end = children, pool, end
-        #: The operator that the last call must have; "" for any.
-        self._operator = operator
-        self._seen: set[bytes] = set()
-        self._executions = 0
+    """The search for the smallest program that ends in the same way."""
+
+    best: Program
+    wanted: Ending
+    #: The operator that the last call must have; "" for any.
+    operator: str
+    children: Sequence[Probe]
+    pool: concurrent.futures.ThreadPoolExecutor
+    #: When it must end, as `time.monotonic` counts.
+    end: float
+    seen: set[bytes] = dataclasses.field(default_factory=set)
+    executions: int = 0
 
     def run(self, first: list[Program]) -> SmallestCrash:
         """Try the programs in `first`, then run all passes until none of them finds a smaller program."""
         self._step(lambda program: iter(first))
         improved = True
-        while improved and time.monotonic() < self._end:
+        while improved and time.monotonic() < self.end:
             improved = False
             for one in (_fewer_calls, *_REST):
-                improved = self._one_pass(one) or improved
-        return SmallestCrash(self._best, self._executions + 1, time.monotonic() < self._end)
-
-    def _one_pass(self, one: reduction.Pass) -> bool:
-        improved = False
-        while self._step(one):
-            improved = True
-        return improved
+                while self._step(one):
+                    improved = True
+        return SmallestCrash(self.best, self.executions + 1, time.monotonic() < self.end)
 
     def _step(self, one: reduction.Pass) -> bool:
         """Make the first candidate of a pass that crashes alike the best program; return whether there was one."""
         fresh = self._fresh(one)
-        while time.monotonic() < self._end:
-            batch = list(itertools.islice(fresh, len(self._children)))
+        while time.monotonic() < self.end:
+            batch = list(itertools.islice(fresh, len(self.children)))
             if not batch:
                 return False
-            self._executions += len(batch)
-            endings = list(self._pool.map(lambda pair: pair[0].run(pair[1]), zip(self._children, batch, strict=False)))
+            self.executions += len(batch)
+            endings = list(self.pool.map(lambda pair: pair[0].run(pair[1]), zip(self.children, batch, strict=False)))
             for program, ending in zip(batch, endings, strict=True):
-                if ending == self._wanted:
-                    self._best = program
+                if ending == self.wanted:
+                    self.best = program
                     return True
         return False
 
     def _fresh(self, one: reduction.Pass) -> Iterator[Program]:
-        for program in reduction.candidates(one, self._best):
+        for program in reduction.candidates(one, self.best):
             if not program.calls:
                 continue
-            if self._operator and operator_of(program.calls, len(program.calls) - 1) != self._operator:
+            if self.operator and operator_of(program.calls, len(program.calls) - 1) != self.operator:
                 continue
             digest = reduction.digest(program)
-            if digest not in self._seen and reduction.is_simpler(program, self._best):
-                self._seen.add(digest)
+            if digest not in self.seen and reduction.is_simpler(program, self.best):
+                self.seen.add(digest)
                 yield program
 
 

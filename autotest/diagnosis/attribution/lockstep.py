@@ -161,16 +161,13 @@ class _Lockstep:
         expected, actual = self._values
         slot = call.slot
         exactly = slot in self._exact
-        if isinstance(expected[slot], PLAIN_TYPES) and expected[slot] is not None:
-            # The result of `type` contains the name of the framework.
-            counts = call.target != "type" and slot in self._counting
-            plain = counts and self._unlike(expected[slot], actual[slot], exactly=exactly, contents=contents)
-        else:
-            plain = False
+        is_plain = isinstance(expected[slot], PLAIN_TYPES) and expected[slot] is not None
+        # The result of `type` contains the name of the framework.
+        counts = is_plain and call.target != "type" and slot in self._counting
+        differs = counts and self._unlike(expected[slot], actual[slot], exactly=exactly, contents=contents)
         found = self._touched_once(call, exactly=exactly)
         one = freeze(self._pair.reference, [touched.expected for touched in found])
         other = freeze(self._pair.candidate, [touched.actual for touched in found])
-        differs = plain
         for touched, mine, theirs in zip(found, one, other, strict=True):
             unlike = touched.counts and self._unlike(mine, theirs, exactly=touched.exactly, contents=contents)
             differs = unlike or differs

@@ -68,76 +68,63 @@ def decisive_features(
     return tuple(clauses)
 
 
+@dataclasses.dataclass(frozen=True)
 class _Features:
     """The search for the features that a failure needs: runs the program without each of them."""
 
-    def __init__(
-        self,
-        program: Program,
-        inputs: Sequence[Input],
-        named: Sequence[str],
-        pushed: Mapping[str, Input],
-        values_of: ValuesOf,
-        names_of: NamesOf,
-        run: Run,
-        trial: WholeTrial,
-    ) -> None:
-        """Prepare the search.
-
-        Args:
-            program: the failing program.
-            inputs: its inputs without cotangents.
-            named: their names.
-            pushed: its cotangents by name.
-            values_of: returns the reference's results in a program, by slot.
-            names_of: returns the names of a call's positional arguments.
-            run: returns how another program ends.
-            trial: the numbers of the program before it was shrunk.
-        """
-        self._program, self._inputs, self._names, self._pushed = program, inputs, named, pushed
-        self._values_of, self._names_of, self._run, self._trial = values_of, names_of, run, trial
-        #: The arguments that an element must be equal to.
-        self._met: list[Argument] = []
+    program: Program
+    #: Its inputs without cotangents, and their names.
+    inputs: Sequence[Input]
+    names: Sequence[str]
+    #: Its cotangents by name.
+    pushed: Mapping[str, Input]
+    values_of: ValuesOf
+    names_of: NamesOf
+    run: Run
+    #: The numbers of the program before it was shrunk.
+    trial: WholeTrial
+    #: The arguments that an element must be equal to.
+    met: list[Argument] = dataclasses.field(default_factory=list)
 
     def clauses(self) -> Iterator[str]:
-        memory = [*self._memory(), *view_clauses(self._program, self._with_inputs)]
+        memory = [*self._memory(), *view_clauses(self.program, self._with_inputs)]
         yield from memory
-        if self._with(self._inputs) != "fails":
+        if self._with(self.inputs) != "fails":
             return  # the memory layout of the inputs cannot be made again for other numbers
         broadcast = [*self._broadcasting()]
         yield from broadcast
         numbers = [*self._numbers(special_only=bool(memory))]
-        counts = [*count_clauses(self._program, self._inputs, self._with_inputs, self._names_of)]
+        counts = [*count_clauses(self.program, self.inputs, self._with_inputs, self.names_of)]
         counted = {argument.value for argument, _ in counts}
         if not memory:
             yield from self._ranks()
         if not broadcast:
             telling = not (memory or numbers or counts)
             sized = self._with_a_dimension()
-            yield from size_clauses(self._program, sized, self._with_inputs, self._trial, counted, telling=telling)
-        if len(self._inputs) == 1 and not broadcast and needs_square(self._inputs[0], self._holding(self._inputs[0])):
+            yield from size_clauses(self.program, sized, self._with_inputs, self.trial, counted, telling=telling)
+        if len(self.inputs) == 1 and not broadcast and needs_square(self.inputs[0], self._holding(self.inputs[0])):
             yield "only with square matrices"
         yield from numbers
         yield from self._cotangents(special_only=bool(memory))
         # Frameworks convert a cotangent of another dtype, so that its own memory plays no part any more.
         named = {
-            item.path for call in self._program.calls for item in leaves((call.args, call.kwargs)) if type(item) is Root
+            item.path for call in self.program.calls for item in leaves((call.args, call.kwargs)) if type(item) is Root
         }
-        dtypes = [*dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results, named)]
+        dtypes = [*dtype_clauses([*self.inputs, *self.pushed.values()], self._with, self._results, named)]
         yield from dtypes or ([] if numbers else self._kinds())
         yield from self._gradients()
         yield from (clause for _, clause in counts)
-        told = [*self._met, *(argument for argument, _ in counts)]
-        yield from argument_clauses(self._program, self._inputs, self._with_inputs, told)
+        told = [*self.met, *(argument for argument, _ in counts)]
+        yield from argument_clauses(self.program, self.inputs, self._with_inputs, told)
 
     # -- runs of changed programs --
 
     def _with(self, others: Iterable[Input]) -> ProgramOutcome:
-        return self._with_inputs(self._program, others)
+        return self._with_inputs(self.program, others)
 
     def _with_inputs(self, program: Program, others: Iterable[Input]) -> ProgramOutcome:
         try:
-            return self._run(with_inputs(program, others))
+            return self.run(with_inputs(program, others))
         except (GeneratorError, ValueError, KeyError, IndexError):
             return "neither"  # the program does not allow this change
 
@@ -147,28 +134,28 @@ class _Features:
 
     def _results(self, others: Iterable[Input]) -> list[Numbers]:
         """Return the reference's results with `others`, without inputs and the views that lay them out."""
-        program = with_inputs(self._program, others)
-        values = self._values_of(program)
+        program = with_inputs(self.program, others)
+        values = self.values_of(program)
         made = [call for call in program.calls if not makes_input(call)]
         return [values[call.slot].data for call in made if call.slot in values]
 
     def _of(self, *concerned: Input) -> str:
         """Return `` of x1`` or `` of x0 or x1`` if there are several inputs, else an empty string."""
-        names = [name for item, name in zip(self._inputs, self._names, strict=True) if item in concerned]
-        names += [name for name, item in self._pushed.items() if item in concerned]
-        return f" of {' or '.join(names)}" if len(self._inputs) > 1 or len(names) > 1 else ""
+        names = [name for item, name in zip(self.inputs, self.names, strict=True) if item in concerned]
+        names += [name for name, item in self.pushed.items() if item in concerned]
+        return f" of {' or '.join(names)}" if len(self.inputs) > 1 or len(names) > 1 else ""
 
     # -- one feature each --
 
     def _with_a_dimension(self) -> Sequence[Input]:
         """Return the inputs, single numbers as vectors of one element if these fail, too: they have a size to vary."""
-        if any(item.array.data.ndim for item in self._inputs):
-            return self._inputs
-        vectors = [item.with_data(item.array.data[None]) for item in self._inputs]
-        return vectors if vectors and self._with(vectors) == "fails" else self._inputs
+        if any(item.array.data.ndim for item in self.inputs):
+            return self.inputs
+        vectors = [item.with_data(item.array.data[None]) for item in self.inputs]
+        return vectors if vectors and self._with(vectors) == "fails" else self.inputs
 
     def _memory(self) -> Iterator[str]:
-        for item in self._inputs:
+        for item in self.inputs:
             if len(item.made_by) == 1 or self._with([item.with_layout("contiguous")]) != "passes":
                 continue
             alike = [
@@ -185,7 +172,7 @@ class _Features:
         """Return the contiguous inputs and cotangents of which each may have the layout of `item` instead of it."""
         plain, shape = item.with_layout("contiguous"), item.array.data.shape
         found = []
-        for other in (*self._inputs, *self._pushed.values()):
+        for other in (*self.inputs, *self.pushed.values()):
             # It may be too small for the layout, such as a single number beside a matrix.
             variants = [other, *([_broadcast(other, shape)] if _fits(other, shape) else [])]
             if len(other.made_by) == 1 and any(
@@ -195,28 +182,28 @@ class _Features:
         return found
 
     def _broadcasting(self) -> Iterator[str]:
-        shapes = [item.array.data.shape for item in self._inputs]
+        shapes = [item.array.data.shape for item in self.inputs]
         if len({*shapes}) < 2:
             return
         try:
             whole = np.broadcast_shapes(*shapes)
         except ValueError:
             return
-        for item in self._inputs:
+        for item in self.inputs:
             if item.array.data.shape != whole:
                 full = _broadcast(item, whole)
-                varied = [_of_different_numbers(other) for other in self._inputs]
+                varied = [_of_different_numbers(other) for other in self.inputs]
                 wide = [_broadcast(other, whole) if other.slot == item.slot else other for other in varied]
                 alike = self._are_the_same([], [full]) and self._are_the_same(varied, wide)
                 if alike and self._with([full]) == "passes":
-                    name = self._names[self._inputs.index(item)]
+                    name = self.names[self.inputs.index(item)]
                     yield f"only where {'an operand' if self._fails_swapped(item, whole) else name} is broadcast"
 
     def _fails_swapped(self, item: Input, whole: tuple[int, ...]) -> bool:
         """Whether the program also fails if another input, of the shape `whole`, is broadcast instead of `item`."""
         return any(
             self._with([item.with_data(_as(other, item)), other.with_data(_as(item, other))]) == "fails"
-            for other in self._inputs
+            for other in self.inputs
             if other.array.data.shape == whole
         )
 
@@ -229,15 +216,15 @@ class _Features:
         )
 
     def _numbers(self, *, special_only: bool) -> Iterator[str]:
-        if len(self._inputs) == 2 and not special_only:
-            relation = self._relation(*self._inputs)
+        if len(self.inputs) == 2 and not special_only:
+            relation = self._relation(*self.inputs)
             if relation:
                 yield relation
                 return
-        for item, name in zip(self._inputs, self._names, strict=True):
-            others = [other for other in self._inputs if other is not item]
-            if not special_only and (met := argument_met(self._program, item, self._with_inputs)):
-                self._met.append(met)
+        for item, name in zip(self.inputs, self.names, strict=True):
+            others = [other for other in self.inputs if other is not item]
+            if not special_only and (met := argument_met(self.program, item, self._with_inputs)):
+                self.met.append(met)
                 yield f"only where an element{f' of {name}' if others else ''} is equal to {met.shown}"
                 continue
             claim = number_claim(item.array, self._holding(item), special_only=special_only)
@@ -245,12 +232,12 @@ class _Features:
                 if not special_only and self._needs_equal_elements(item, others):
                     yield f"only where elements{f' of {name}' if others else ''} are equal"
                 continue
-            if not self._trial.has(claim.text):
+            if not self.trial.has(claim.text):
                 continue
-            if claim.text in _INFINITIES and others and self._with(map(_negated, self._inputs)) == "fails":
+            if claim.text in _INFINITIES and others and self._with(map(_negated, self.inputs)) == "fails":
                 claim = dataclasses.replace(claim, text="infinite", either_sign=True)
             concerned = whose(claim, item, others, self._with)
-            if concerned is not None and holds_beside(claim, item, [*self._pushed.values()], self._with):
+            if concerned is not None and holds_beside(claim, item, [*self.pushed.values()], self._with):
                 yield f"only where an element{f' of {name}' if others and len(concerned) == 1 else ''} is {claim.text}"
 
     def _needs_equal_elements(self, item: Input, others: Sequence[Input]) -> bool:
@@ -258,40 +245,40 @@ class _Features:
             return True
         if not needs_equal_elements(item.array, self._holding(item)):
             return False
-        different = [*map(_of_different_numbers, self._pushed.values())]
+        different = [*map(_of_different_numbers, self.pushed.values())]
         return not different or needs_equal_elements(item.array, self._holding(item, different))
 
     def _cotangents(self, *, special_only: bool) -> Iterator[str]:
-        for name, item in self._pushed.items():
+        for name, item in self.pushed.items():
             claim = number_claim(item.array, self._holding(item), special_only=special_only)
-            others = [*self._inputs, *(other for other in self._pushed.values() if other is not item)]
+            others = [*self.inputs, *(other for other in self.pushed.values() if other is not item)]
             if claim is not None and holds_beside(claim, item, others, self._with):
                 yield f"only where an element of {name} is {claim.text}"
 
     def _relation(self, one: Input, two: Input) -> str:
         """Return the clause on how the numbers of two inputs lie to each other; "" if the failure needs none."""
         if needs_equal_inputs(one, two, self._with):
-            return f"only where elements of {self._names[0]} and {self._names[1]} are equal"
+            return f"only where elements of {self.names[0]} and {self.names[1]} are equal"
         order = order_needed(one, two, self._with)
-        return f"only where an element of {self._names[0]} is {order} that of {self._names[1]}" if order else ""
+        return f"only where an element of {self.names[0]} is {order} that of {self.names[1]}" if order else ""
 
     def _ranks(self) -> Iterator[str]:
         """Yield the clause on the rank, if it can be changed with the same elements.
 
         This skips programs whose calls have an integer argument, which may name a dimension.
         """
-        ranks = {item.array.data.ndim for item in self._inputs}
-        called = [call for call in self._program.calls if call.kind != "tensor" and not is_backward(call)]
+        ranks = {item.array.data.ndim for item in self.inputs}
+        called = [call for call in self.program.calls if call.kind != "tensor" and not is_backward(call)]
         if len(ranks) != 1 or any(type(item) is int for call in called for item in leaves((call.args, call.kwargs))):
             return
         rank = ranks.pop()
-        shapes = [item.array.data.shape for item in self._inputs]
+        shapes = [item.array.data.shape for item in self.inputs]
         lower: ProgramOutcome = "neither"
         if rank > 1 or all(shape == (1,) for shape in shapes):
             merged = [(shape[0] * shape[1], *shape[2:]) if rank > 1 else () for shape in shapes]
-            pairs = zip(self._inputs, merged, strict=True)
+            pairs = zip(self.inputs, merged, strict=True)
             lower = self._with([item.with_data(item.array.data.reshape(shape)) for item, shape in pairs])
-        higher = self._with([item.with_data(item.array.data[None]) for item in self._inputs])
+        higher = self._with([item.with_data(item.array.data[None]) for item in self.inputs])
         if rank == 0 and higher == "passes":
             yield "only with rank 0"
         elif lower == higher == "passes":
@@ -301,18 +288,18 @@ class _Features:
 
     def _kinds(self) -> Iterator[str]:
         """Yield the clause on truth values or integers, in one input if the others are floats."""
-        alone = [item for item in self._inputs if item.array.dtype not in FLOATING]
-        where = f" in {self._names[self._inputs.index(alone[0])]}" if len(alone) == 1 < len(self._inputs) else ""
-        yield from (f"{text}{where}" for text in kind_clauses(self._inputs, self._with))
+        alone = [item for item in self.inputs if item.array.dtype not in FLOATING]
+        where = f" in {self.names[self.inputs.index(alone[0])]}" if len(alone) == 1 < len(self.inputs) else ""
+        yield from (f"{text}{where}" for text in kind_clauses(self.inputs, self._with))
 
     def _gradients(self) -> Iterator[str]:
-        frozen = [item for item in self._inputs if not item.requires_grad and item.array.dtype in FLOATING]
-        asking = [item for item in self._inputs if item.requires_grad]
+        frozen = [item for item in self.inputs if not item.requires_grad and item.array.dtype in FLOATING]
+        asking = [item for item in self.inputs if item.requires_grad]
         swapped = [dataclasses.replace(item, requires_grad=not item.requires_grad) for item in (*frozen, *asking)]
         either = bool(frozen and asking) and self._with(swapped) == "fails"  # which of them it is does not matter
         if frozen and self._with([dataclasses.replace(item, requires_grad=True) for item in frozen]) == "passes":
             yield f"only where {self._some(frozen, either)} no grad" if asking else "only with requires_grad=False"
-        if any(is_backward(call) for call in self._program.calls):
+        if any(is_backward(call) for call in self.program.calls):
             return
         plain = [dataclasses.replace(item, requires_grad=False) for item in asking]
         if asking and self._with(plain) == "passes":
@@ -320,7 +307,7 @@ class _Features:
 
     def _some(self, items: Sequence[Input], either: bool) -> str:
         """Return ``x0 requires``, ``x0 and x1 require``, or, if it may be any, ``an input requires``."""
-        names = ["an input"] if either else [self._names[self._inputs.index(item)] for item in items]
+        names = ["an input"] if either else [self.names[self.inputs.index(item)] for item in items]
         return f"{' and '.join(names)} {'require' if len(names) > 1 else 'requires'}"
 
 

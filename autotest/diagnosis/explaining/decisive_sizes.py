@@ -6,6 +6,7 @@ A number in a call may be the size of an input (``layer_norm(x, (17,))``) or may
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -60,26 +61,21 @@ def size_clauses(
             yield from sizes.larger(elements=elements)
 
 
+@dataclasses.dataclass(frozen=True)
 class _Sizes:
-    """The failing program with other sizes in the place of one."""
+    """The failing program with other sizes in the place of `size`."""
 
-    def __init__(
-        self,
-        size: int,
-        program: Program,
-        inputs: Sequence[Input],
-        run: OnPrograms,
-        trial: WholeTrial,
-        *,
-        with_numbers: bool,
-    ) -> None:
-        """Prepare to vary `size`; `with_numbers` says whether equal numbers in calls are changed with it, too."""
-        self._size, self._program, self._inputs, self._run, self._trial = size, program, inputs, run, trial
-        self._with_numbers = with_numbers
+    size: int
+    program: Program
+    inputs: Sequence[Input]
+    run: OnPrograms
+    trial: WholeTrial
+    #: Whether equal numbers in calls are changed with the size, too.
+    with_numbers: bool
 
     def smaller(self) -> ProgramOutcome:
         """Return "passes" if the program does so with fewer elements, or if there is only one."""
-        size = self._size
+        size = self.size
         if size == 1:
             return "passes"
         if self.resized(size - 1) != "passes":
@@ -89,7 +85,7 @@ class _Sizes:
 
     def larger(self, *, elements: bool) -> Iterator[str]:
         """Yield the clause on this size, given that the program passes with fewer elements."""
-        size = self._size
+        size = self.size
         near = {other: self._lengthened(other) for other in ((2, 3) if size == 1 else (size + 1, 2 * size))}
         if "passes" not in near.values():
             if size > 1:
@@ -107,9 +103,9 @@ class _Sizes:
             yield f"only with some {'numbers of elements' if elements else 'sizes of a dimension'}, {such}"
         elif size > 1 and "neither" in near.values():
             return  # the sides differ with another size in another way, or the reference refuses it
-        elif elements and self._trial.has_elements(size):
+        elif elements and self.trial.has_elements(size):
             yield f"only with {several(size, 'element')}"
-        elif not elements and self._trial.has_dimension(size):
+        elif not elements and self.trial.has_dimension(size):
             yield f"only with a dimension of {size}"
 
     def _lengthened(self, other: int) -> ProgramOutcome:
@@ -124,10 +120,8 @@ class _Sizes:
 
     def _doubled(self, axis: int) -> ProgramOutcome:
         """Run the program with each input twice, side by side along a new axis."""
-        doubled = [np.stack([item.array.data] * 2, min(axis, item.array.data.ndim)) for item in self._inputs]
-        return self._run(
-            self._program, [item.with_data(data) for item, data in zip(self._inputs, doubled, strict=True)]
-        )
+        doubled = [np.stack([item.array.data] * 2, min(axis, item.array.data.ndim)) for item in self.inputs]
+        return self.run(self.program, [item.with_data(data) for item, data in zip(self.inputs, doubled, strict=True)])
 
     def resized(self, other: int, mode: _Order = "wrap") -> ProgramOutcome:
         """Run the program with every dimension of this size changed to `other`.
@@ -136,10 +130,10 @@ class _Sizes:
         of them, multiplied by several factors ("varied").
         """
         changed = []
-        for item in self._inputs:
+        for item in self.inputs:
             data = item.array.data
             for axis, length in enumerate(data.shape):
-                if length == self._size:
+                if length == self.size:
                     places = np.arange(other)
                     repeat: Literal["wrap", "clip"] = "clip" if mode == "clip" else "wrap"
                     data = np.take(data, places, axis=axis, mode=repeat) if length else _grown(data, axis)
@@ -147,9 +141,9 @@ class _Sizes:
                 data = (data * (1 + np.arange(data.size) % _DIFFERENT / 4).reshape(data.shape)).astype(data.dtype)
             if data.shape != item.array.data.shape:
                 changed.append(item.with_data(data))
-        numbered = _with_numbers(self._program, self._size, other) if self._with_numbers else ()
-        programs = [self._program, *numbered]
-        return together([self._run(program, changed) for program in programs])
+        numbered = _with_numbers(self.program, self.size, other) if self.with_numbers else ()
+        programs = [self.program, *numbered]
+        return together([self.run(program, changed) for program in programs])
 
 
 def _with_numbers(program: Program, size: int, other: int) -> Iterator[Program]:

@@ -79,14 +79,15 @@ class _BothSteps:
         """Yield the path, the index and the mismatches of each pair of calls, in order, and then of the whole model."""
         for number, (mine, theirs) in enumerate(self._calls):
             yield mine.path, number, self._outputs(mine, theirs)
-        yield "", len(self._calls) - 1, [*self._structure(), *self._plain_values(), *self._loss()]
+        loss = self._unlike(_LOSS, "forward", _scalar(self._own.loss), _scalar(self._other.loss))
+        yield "", len(self._calls) - 1, [*self._structure(), *self._plain_values(), *loss]
 
     def backward(self) -> list[Mismatch]:
         """Return the mismatches of the gradients of parameters and of inputs."""
         found: list[Mismatch] = []
         for name, one, two in self._gradients():
             found += self._unlike(gradient_of(name), "backward", one, two)
-        for number, pair in enumerate(self._input_gradients()):
+        for number, pair in enumerate(zip(self._own.input_gradients, self._other.input_gradients, strict=True)):
             found += self._unlike(gradient_of(f"input {number}"), "backward", *pair)
         return found
 
@@ -154,18 +155,12 @@ class _BothSteps:
             if place in self._other.plain:
                 yield from self._unlike(_plain_name(place), "forward", value, self._other.plain[place])
 
-    def _loss(self) -> Sequence[Mismatch]:
-        return self._unlike(_LOSS, "forward", _scalar(self._own.loss), _scalar(self._other.loss))
-
     def _gradients(self) -> Iterator[tuple[str, Any, Any]]:
         """Yield the reference's name of each parameter that has a gradient on both sides, and both gradients."""
         own, other = self._own.gradients, self._other.gradients
         for match in self._matches:
             if match.reference in own and match.candidate in other:
                 yield match.reference, own[match.reference], match.to_reference(other[match.candidate])
-
-    def _input_gradients(self) -> Iterator[tuple[Any, Any]]:
-        return zip(self._own.input_gradients, self._other.input_gradients, strict=True)
 
     def _unlike(self, name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
         """Return the mismatches of one value, and remember the value if there are any."""

@@ -154,9 +154,8 @@ def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, T
     found = []
     for side, trains in ((sides[0], True), (sides[1], False)):
         if names := [path for path, mode in modes if mode is trains]:
-            found.append(
-                f"in training mode in the {side} model only: {_all_or_listed(names)}; call .train() or .eval() on both"
-            )
+            parts = "all of it" if "" in names else _listed(names)
+            found.append(f"in training mode in the {side} model only: {parts}; call .train() or .eval() on both")
         if names := [name for name, asks in frozen if asks is trains]:
             found.append(f"requires a gradient in the {side} model only: {_listed(names)}")
     if dtypes:
@@ -201,10 +200,6 @@ def _mode(framework: Framework, module: Any) -> bool | None:
         return framework.is_training(module)
     except AttributeError:
         return None
-
-
-def _all_or_listed(names: Sequence[str]) -> str:
-    return "all of it" if "" in names else _listed(names)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -98,7 +98,8 @@ class Printer:
         """
         found: list[Statement] = []
         depth = 0
-        if self._data and self._has_files():
+        operands = (item for call in self._program.calls for item in leaves((call.args, call.kwargs)))
+        if self._data and any(type(item) is File for item in operands):
             self.imports.add("tempfile")
             found.append(Statement(-1, 0, ("folder = tempfile.TemporaryDirectory()",)))
         for call in self._program.calls:
@@ -122,9 +123,6 @@ class Printer:
                 depth += 1
         self.depth = depth
         return found
-
-    def _has_files(self) -> bool:
-        return any(type(item) is File for call in self._program.calls for item in leaves((call.args, call.kwargs)))
 
     # -- operands ---------------------------------------------------------------------------------------
 

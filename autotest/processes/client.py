@@ -146,7 +146,8 @@ class Server:
     def start(self) -> None:
         """Start the server without waiting for it; if it was lost, start it again."""
         with self._lock:
-            if self._inherited is not None or (self._socket is not None and self._alive()):
+            is_alive = self._socket is not None and self._started is not None and not _has_ended(self._started)
+            if self._inherited is not None or is_alive:
                 return
             self.close()
             own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -186,9 +187,6 @@ class Server:
             server.fork_from_here(theirs)
         finally:
             os._exit(1)
-
-    def _alive(self) -> bool:
-        return self._started is not None and not _has_ended(self._started)
 
     def process(self, function: Callable[..., object], *arguments: object, log: Path | None = None) -> Process:
         """Have `function(connection, server, *arguments)` called in a new child of the server.

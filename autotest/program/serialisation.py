@@ -69,7 +69,7 @@ def from_json(document: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Prog
                 kind,
                 _text(target),
                 tuple([decode(item) for item in args]),
-                _decode_kwargs(kwargs),
+                {key: decode(item) for key, item in kwargs.items()},
                 slot,
                 _text(note),
                 _scope(*scope),
@@ -93,10 +93,6 @@ def _text(value: Any) -> str:
 def _scope(written: str = "") -> Scope | None:
     network, _, path = written.partition(".")
     return Scope(network, path) if network else None
-
-
-def _decode_kwargs(kwargs: dict[str, Any]) -> dict[str, Operand]:
-    return {key: decode(item) for key, item in kwargs.items()}
 
 
 def _check(program: Program) -> None:

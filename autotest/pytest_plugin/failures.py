@@ -26,7 +26,7 @@ def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.E
     error, entries = excinfo.value, excinfo.traceback
     # Hypothesis' function for a test claims the place of the function that it calls, which is in this library.
     claimed = None if given_test(item) is None else item.function.__code__  # type: ignore[attr-defined]
-    in_body = any(_module(entry) == "autotest.trials.trial" for entry in entries)
+    in_body = any(entry.frame.f_globals.get("__name__") == "autotest.trials.trial" for entry in entries)
     if isinstance(error, AutotestError) and (not in_body or isinstance(error, FrameworkMissing)):
         _show_as_text(report, item, error)
     elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "is_test_mistake", False):
@@ -55,10 +55,6 @@ def _without(code: CodeType | None, entry: TracebackType | None) -> TracebackTyp
 
 def _shown(item: pytest.Item, error: BaseException, traceback: TracebackType) -> Any:
     return item.repr_failure(pytest.ExceptionInfo.from_exc_info((type(error), error, traceback)))
-
-
-def _module(entry: Any) -> str:
-    return str(entry.frame.f_globals.get("__name__", ""))
 
 
 def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseException) -> None:

@@ -135,7 +135,8 @@ class Session:
         from autotest.running.run_hooks import run_hook
 
         tallies: list[RanTest] = []
-        if _takes_examples(item):  # it always runs in this process, also with `--autotest-isolate`
+        # Below Hypothesis' `@given`, it always runs in this process, also with `--autotest-isolate`.
+        if hasattr(given_test(item), "__autotest__"):
             _import_frameworks()
 
         def listen(test: Test, context: RunContext, tally: Tally) -> None:
@@ -317,8 +318,6 @@ class Session:
 
 def _sweep(config: pytest.Config, expression: str) -> None:
     """Collect the operators of a sweep, and nothing else if no path was given."""
-    from pathlib import Path
-
     from autotest.pytest_plugin.sweep import SweepItems
 
     if expression and Path(expression.partition("::")[0]).exists():
@@ -329,11 +328,6 @@ def _sweep(config: pytest.Config, expression: str) -> None:
     if config.args_source is not config.ArgsSource.ARGS:
         config.args = []
     config.pluginmanager.register(SweepItems(expression), "autotest-sweep")
-
-
-def _takes_examples(item: pytest.Item) -> bool:
-    """Return whether `item` has Hypothesis' ``@given`` above ``@autotest``."""
-    return hasattr(given_test(item), "__autotest__")
 
 
 def _settings(item: pytest.Item) -> Settings | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from autotest.report.junit import begun, clean, closed
 from autotest.report.sweep_finding import whole
 from autotest.results.groups import of_sweep
-from autotest.results.sweep import SweepMap, SweepRow, worst
+from autotest.results.sweep import SweepMap, worst
 from autotest.results.sweep_findings import SweepFinding
 
 
@@ -48,9 +48,6 @@ def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
                 seen = "".join(f"\nSeen {times}x on {name}" for name, times in finding.groups.items())
                 failure.text = clean(whole(finding, swept.sides) + seen)
         if name in unsaid and name not in failed:
-            ET.SubElement(case, "skipped", message=clean(_why(rows) or unsaid[name]))
+            why = next((row.cell.absent for row in rows if row.cell.absent), unsaid[name])
+            ET.SubElement(case, "skipped", message=clean(why))
     return closed(suites)
-
-
-def _why(rows: Sequence[SweepRow]) -> str:
-    return next((row.cell.absent for row in rows if row.cell.absent), "")

@@ -56,17 +56,17 @@ def campaign_map(
     swept.incomplete = progress.stopped
     swept.notes = [f"{name}: {why}" for name, why in (*progress.files_broken, *progress.left_out)]
     swept.workers = {name: part.workers for name, part in progress.groups.items()}
-    keys = {test.where: _key(test) for test in progress.tests}
     for test in progress.tests:
         cell = _cell(test)
         for name, part in progress.groups.items():
             cell.groups[name] = sum(
                 one.accepted + one.rejections.total() for one in part.tests if one.where == test.where
             )
-        swept.rows[keys[test.where]] = SweepRow(keys[test.where], test.where.file.name, "tests", cell)
+        key = CellKey(test.where.test, FORM, "")
+        swept.rows[key] = SweepRow(key, test.where.file.name, "tests", cell)
     found: list[SweepFinding] = []
     for identity, one in progress.found.items():
-        key = keys.get(one.where, CellKey(one.where.test, FORM, ""))
+        key = CellKey(one.where.test, FORM, "")
         times = max(1, progress.seen[identity])
         if key in swept.rows:
             cell = swept.rows[key].cell
@@ -75,10 +75,6 @@ def campaign_map(
         found.append(_finding(len(found), one, key, times, scripts.get(one.key, "")))
         found[-1].groups = progress.seen_on(identity)
     return swept, found
-
-
-def _key(test: TestProgress) -> CellKey:
-    return CellKey(test.where.test, FORM, "")
 
 
 def _cell(test: TestProgress) -> Cell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -91,7 +91,9 @@ def read(path: Path) -> Harvest:
     broken: list[int] = []
     header: dict[str, Any] = {}
     why = ""
-    for number, line in _lines(lines):
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         try:
             found = json.loads(line)
             if "format" in found:
@@ -106,7 +108,7 @@ def read(path: Path) -> Harvest:
                 call = _call(found, number)
                 calls.setdefault(call.signature, call)
                 numbers[found["process"], found["call"]] = call.signature
-        except UsageError:  # noqa: PERF203 - each line may be damaged independently
+        except UsageError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             broken.append(number)
@@ -115,10 +117,6 @@ def read(path: Path) -> Harvest:
         raise UsageError(f"{path} is not a file written by `autotest harvest`: it has no header line")
     counted = [dataclasses.replace(call, times=times[signature]) for signature, call in calls.items()]
     return Harvest(counted, list(header.get("command", ())), str(header.get("torch", "")), broken, why, left_out)
-
-
-def _lines(lines: list[str]) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(lines, 1) if line.strip())
 
 
 def _check_header(found: Mapping[str, Any], path: Path) -> None:

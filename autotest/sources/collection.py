@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import inspect
 import itertools
 import sys
@@ -279,16 +280,12 @@ def _expanded(
         if by_pytest or _missing(original, place is not None, kwargs) or "usefixtures" in names:
             call = WithFixtures(known, kwargs)
         elif place is None:
-            call = _calling(function, kwargs)
+            call = functools.partial(function, **kwargs)
         elif issubclass(place[0], unittest.TestCase):
             call = _debugging(*place, file)
         else:
             call = _between(*place, kwargs)
         yield Collected(known.id((), kwargs), file, settings, call, known, failing or expected)
-
-
-def _calling(function: Any, kwargs: dict[str, Any]) -> Callable[[], None]:
-    return lambda: function(**kwargs)
 
 
 def _debugging(owner: type[unittest.TestCase], name: str, file: Path) -> Callable[[], None]:

@@ -134,15 +134,11 @@ def _forget_modules(place: Path) -> dict[str, ModuleType]:
     found = {
         name: module
         for name, module in list(sys.modules.items())
-        if (name.startswith(stem) or name.endswith(f".{stem}")) and _file_of(module) == file
+        if (name.startswith(stem) or name.endswith(f".{stem}")) and getattr(module, "__file__", None) == file
     }
     for name in found:
         del sys.modules[name]
     return found
-
-
-def _file_of(module: ModuleType) -> str | None:
-    return getattr(module, "__file__", None)
 
 
 _kept: ContextVar[dict[Path, PytestSession] | None] = ContextVar("autotest_pytest_sessions", default=None)

@@ -78,7 +78,9 @@ def to_files(finding: Finding, report: str | None) -> dict[str, bytes]:
         "sides": list(finding.sides),
         "versions": finding.versions,
         "settings": {name: _encoded(value) for name, value in finding.settings.items()},
-        "mismatches": [_mismatch_to_json(item) for item in finding.mismatches],
+        "mismatches": [
+            {name: _encoded(value) for name, value in dataclasses.asdict(item).items()} for item in finding.mismatches
+        ],
         "verdict": list(finding.verdict),
         "shrinking": list(finding.shrinking),
         "happens": list(finding.happens),
@@ -181,10 +183,6 @@ def _encoded(value: Any) -> Any:
         return serialisation.encode(value)
     except NotReplayable:
         return repr(value)
-
-
-def _mismatch_to_json(mismatch: Mismatch) -> dict[str, Any]:
-    return {name: _encoded(value) for name, value in dataclasses.asdict(mismatch).items()}
 
 
 def _mismatch_from_json(facts: dict[str, Any]) -> Mismatch:

@@ -188,13 +188,10 @@ def _with_reference_results(program: Program, call: Call, agreement: Agreement) 
 def _without_result(program: Program, slot: int) -> Program:
     """Return `program` without call `slot`, if no other call reads its result."""
     try:
-        return bypassed(program, slot, None) if not _is_read(program, slot) else program
+        is_read = any(Ref(slot) in refs(call) for call in program.calls)
+        return program if is_read else bypassed(program, slot, None)
     except (KeyError, ValueError):
         return program
-
-
-def _is_read(program: Program, slot: int) -> bool:
-    return any(Ref(slot) in set(refs(call)) for call in program.calls)
 
 
 def _overwritten(program: Program, call: Call, place: Place, agreement: Agreement) -> Program | None:

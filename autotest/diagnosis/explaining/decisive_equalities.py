@@ -34,7 +34,9 @@ def needs_equal_indices(item: Input, others: Sequence[Input], run: OnInputs) -> 
         return False
     rising = np.arange(count)
     orders = (rising, rising[::-1], np.roll(rising, 1))
-    return all(run([*longer, item.with_data(_as(order, data))]) == "passes" for order in orders)
+    return all(
+        run([*longer, item.with_data(order.reshape(data.shape).astype(data.dtype))]) == "passes" for order in orders
+    )
 
 
 def argument_met(program: Program, item: Input, run: OnPrograms) -> Argument | None:
@@ -87,7 +89,3 @@ def _grown(item: Input, count: int) -> Input:
     data = np.atleast_1d(item.array.data)
     more = [(0, max(count - size, 0)) for size in data.shape]
     return item if not any(after for _, after in more) or not data.size else item.with_data(np.pad(data, more, "wrap"))
-
-
-def _as(order: Numbers, data: Numbers) -> Numbers:
-    return order.reshape(data.shape).astype(data.dtype)

@@ -155,7 +155,8 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     greater = (*_GREATER, _PASSING / abs(greatest)) if _GREATER[-1] * abs(greatest) < _LEAST else _GREATER
     reaching = [factor for factor in greater if np.isfinite(data * factor).all() and _stays_in_range(data, factor)]
     upper = next((factor for factor in reaching if at(factor) == "passes"), None)
-    sign = "" if _fails_negated(data, run) else "-" if greatest < 0 else "+"
+    fails_negated = data.dtype.kind != "u" and run(-data) == "fails"
+    sign = "" if fails_negated else "-" if greatest < 0 else "+"
     least = None if lower is None else abs(greatest) * _edge(lower, at)
     most = None if upper is None else abs(greatest) * _edge(upper, at)
     if least is None and (most is None or most > _NEAR):
@@ -253,10 +254,6 @@ def _stays_in_range(data: Numbers, factor: float) -> bool:
         return True
     limits = np.iinfo(data.dtype)
     return bool(limits.min <= data.min() * factor and data.max() * factor <= limits.max)
-
-
-def _fails_negated(data: Numbers, run: OnNumbers) -> bool:
-    return data.dtype.kind != "u" and run(-data) == "fails"
 
 
 def _edge(passing: float, at: _AtFactor) -> float:

@@ -104,7 +104,7 @@ class _Operator:
         info = self.info
         supported = {str(dtype).removeprefix("torch.") for dtype in info.supported_dtypes("cpu")}
         kinds: list[SampleKind] = ["sample", "noncontiguous"]
-        if self.own and _is_there(self.name):
+        if self.own and callable(object_at(self.name, torch)):
             kinds.append("option")
         if self.own and info.error_inputs_func is not None:
             kinds.append("error")
@@ -321,10 +321,6 @@ def _is_private(name: str) -> bool:
 def _is_at(name: str, function: Any) -> bool:
     """Return whether `function` is the object at the dotted path `name` below torch."""
     return object_at(name, torch) is function
-
-
-def _is_there(name: str) -> bool:
-    return callable(object_at(name, torch))
 
 
 def _processes(sample: Any) -> bool:

@@ -119,17 +119,14 @@ def _tensors(value: Any) -> list[Any]:
 
 
 def _gradients(value: Any, leaves: Sequence[Any]) -> Any:
-    roots = [item for item in (value if isinstance(value, (tuple, list)) else (value,)) if _carries_gradient(item)]
+    items = value if isinstance(value, (tuple, list)) else (value,)
+    roots = [item for item in items if isinstance(item, torch.Tensor) and item.requires_grad]
     if not roots or not leaves:
         return ()
     pushed = [torch.arange(1, item.numel() + 1).reshape(item.shape).to(item.dtype) for item in roots]
     with contextlib.suppress(Exception):
         return torch.autograd.grad(roots, leaves, pushed, allow_unused=True)
     return ()
-
-
-def _carries_gradient(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.requires_grad
 
 
 def _alike(one: Any, other: Any) -> bool:

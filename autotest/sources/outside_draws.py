@@ -30,22 +30,12 @@ def drawing_of_fixture(fixture: Any, request: Any) -> contextlib.AbstractContext
         return contextlib.nullcontext()
     name, owner = fixture.argname, getattr(request, "cls", None) if fixture.scope == "class" else None
     if name.startswith("_unittest_setUpClass"):
-        return drawing_of_class(owner, Path(request.path))
+        return draws_of_class(owner, Path(request.path)).drawing()
     if name.startswith("_xunit_setup_module"):
-        return drawing_of_module(Path(request.path))
+        return draws_of_module(Path(request.path)).drawing()
     place = Path(request.path).name if fixture.scope in ("class", "module") else ""
     parts = (fixture.scope, place, getattr(owner, "__qualname__", ""), name, getattr(request, "param_index", 0))
     return OutsideDraws("\0".join(map(str, parts))).drawing()
-
-
-def drawing_of_class(owner: Any, file: Path) -> contextlib.AbstractContextManager[None]:
-    """Return the context of ``setUpClass`` of a test case in `file`."""
-    return draws_of_class(owner, file).drawing()
-
-
-def drawing_of_module(file: Path) -> contextlib.AbstractContextManager[None]:
-    """Return the context of the function that sets up the module in `file`."""
-    return draws_of_module(file).drawing()
 
 
 def draws_of_class(owner: Any, file: Path) -> OutsideDraws:

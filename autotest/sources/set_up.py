@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from autotest.sources.outside_draws import drawing_of_class, drawing_of_module
+from autotest.sources.outside_draws import draws_of_class, draws_of_module
 
 #: Functions that pytest calls around tests, of a module and of a class. Those of unittest are called by `class_set_up`.
 _OF_MODULE: Final = ("setup_module", "teardown_module", "setup_function", "teardown_function")
@@ -77,10 +77,10 @@ def class_set_up(owner: type[unittest.TestCase], file: Path) -> Iterator[None]:
     module = sys.modules.get(owner.__module__)
     with contextlib.ExitStack() as stack:
         stack.callback(unittest.case.doModuleCleanups)
-        with drawing_of_module(file):
+        with draws_of_module(file).drawing():
             _begin(stack, getattr(module, "setUpModule", None), getattr(module, "tearDownModule", None))
         stack.callback(owner.doClassCleanups)
-        with drawing_of_class(owner, file):
+        with draws_of_class(owner, file).drawing():
             _begin(stack, owner.setUpClass, owner.tearDownClass)
         yield
 

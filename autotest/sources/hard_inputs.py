@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from autotest.comparison.elementwise import Values
 from autotest.program import Program
 from autotest.sources.mutated_inputs import has_single_elements, inputs, with_array
 from autotest.sources.mutated_shapes import resized
 
-_Values = np.ndarray[Any, Any]
 #: Changes to the values of every floating input, computed in double precision.
-PLAN: Final[Mapping[str, Callable[[_Values], _Values]]] = {
+PLAN: Final[Mapping[str, Callable[[Values], Values]]] = {
     "cancellation": lambda data: data + 1e3 * _signs(data),
     "almost equal": lambda data: 1.0 + 1e-4 * data,
     "almost zero": lambda data: data * 1e-6,
@@ -44,7 +44,7 @@ def hard_inputs(programs: Sequence[Program], count: int) -> Iterator[tuple[str, 
     yield from made[:count]
 
 
-def _computed(program: Program, compute: Callable[[_Values], _Values]) -> Program | None:
+def _computed(program: Program, compute: Callable[[Values], Values]) -> Program | None:
     changed = program
     for index in inputs(program):
         data = program.arrays[index].data
@@ -58,10 +58,10 @@ def _long(program: Program) -> tuple[str, Program | None]:
     return "long sums", resized(program, random.Random(0), lambda size: _LONG, lambda size: 1 < size < _LONG)
 
 
-def _signs(data: _Values) -> _Values:
+def _signs(data: Values) -> Values:
     return (1.0 - 2.0 * (np.arange(data.size) % 2)).reshape(data.shape)
 
 
-def _scaled(data: _Values, greatest: float) -> _Values:
+def _scaled(data: Values, greatest: float) -> Values:
     largest = np.abs(data[np.isfinite(data)]).max(initial=0.0)
     return data * (greatest / largest) if largest else data

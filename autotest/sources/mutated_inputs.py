@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from autotest.comparison.elementwise import Values
 from autotest.program import Array, Call, Program
 
 #: Elements of the largest array that is changed. Larger arrays show no more and take longer.
@@ -17,7 +18,7 @@ LARGEST: Final = 1 << 14
 Mutation = Callable[[Program, random.Random], "Program | None"]
 
 
-def with_array(program: Program, index: int, data: np.ndarray[Any, Any], dtype: str | None = None) -> Program:
+def with_array(program: Program, index: int, data: Values, dtype: str | None = None) -> Program:
     """Return `program` with `data` as its captured array `index`."""
     arrays = list(program.arrays)
     arrays[index] = Array(np.ascontiguousarray(data).reshape(data.shape), dtype or arrays[index].dtype)
@@ -50,6 +51,19 @@ def one(program: Program, source: random.Random, fits: Callable[[Array], bool]) 
     """Return one of the small inputs that `fits`; None if there is none."""
     fitting = [index for index in inputs(program) if fits(program.arrays[index])]
     return source.choice(fitting) if fitting else None
+
+
+def on_one(fits: Callable[[Array], bool], change: Callable[[Values, random.Random], Values | None]) -> Mutation:
+    """Return a mutation that gives new values to one of the small inputs that `fits`, unless `change` returns None."""
+
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        index = one(program, source, fits)
+        if index is None:
+            return None
+        changed = change(program.arrays[index].data, source)
+        return None if changed is None else with_array(program, index, changed)
+
+    return mutated
 
 
 def no_gradient(program: Program, source: random.Random) -> Program | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
-from autotest.program import VIEW, Call, Program, Ref, leaves, reading
+from autotest.comparison.elementwise import Values
+from autotest.program import VIEW, Array, Call, Program, Ref, leaves, reading
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import in_place
-from autotest.sources.mutated_inputs import inputs, one, with_array
+from autotest.sources.mutated_inputs import Mutation, inputs, one, with_array
 
 #: A call that makes a view: its kind, its target, and its operands after the first.
 ViewOperation = tuple[str, str, tuple[Any, ...]]
@@ -18,7 +20,7 @@ ViewOperation = tuple[str, str, tuple[Any, ...]]
 _CHANNELS_LAST: Final = {4: ((0, 2, 3, 1), (0, 3, 1, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
-def viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: ViewOperation) -> Program:
+def viewed(program: Program, index: int, data: Values, view: ViewOperation) -> Program:
     """Return `program` with a view between the input of array `index`, set to `data`, and all calls that read it."""
     program = with_array(program, index, data)
     calls: list[Call] = []
@@ -34,47 +36,41 @@ def viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: ViewO
     return assembled(calls, program.arrays, program.undefined)[0]
 
 
-def permuted(program: Program, source: random.Random) -> Program | None:
-    index = one(program, source, lambda array: array.data.ndim > 1)
-    if index is None:
-        return None
-    data = program.arrays[index].data
-    order = list(range(data.ndim))[::-1]
-    return viewed(program, index, data.transpose(order), ("method", "permute", tuple(order)))
+def _laid_out(fits: Callable[[Array], bool], change: Callable[[Values], tuple[Values, ViewOperation]]) -> Mutation:
+    """Return a mutation that makes one of the small inputs that `fits` a view of another array, as `change` says."""
+
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        index = one(program, source, fits)
+        return None if index is None else viewed(program, index, *change(program.arrays[index].data))
+
+    return mutated
 
 
-def channels_last(program: Program, source: random.Random) -> Program | None:
-    index = one(program, source, lambda array: array.data.ndim in _CHANNELS_LAST)
-    if index is None:
-        return None
-    data = program.arrays[index].data
+def _in_reverse_order(data: Values) -> tuple[Values, ViewOperation]:
+    return data.transpose(), ("method", "permute", tuple(range(data.ndim))[::-1])
+
+
+def _with_channels_last(data: Values) -> tuple[Values, ViewOperation]:
     in_memory, back = _CHANNELS_LAST[data.ndim]
-    return viewed(program, index, data.transpose(in_memory), ("method", "permute", back))
+    return data.transpose(in_memory), ("method", "permute", back)
 
 
-def expanded(program: Program, source: random.Random) -> Program | None:
-    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.shape[0] > 1)
-    if index is None:
-        return None
-    data = program.arrays[index].data
-    return viewed(program, index, data[:1], ("method", "expand", data.shape))
+def _with_gaps(data: Values) -> tuple[Values, ViewOperation]:
+    """Return every second element of a longer tensor, along the last dimension."""
+    return np.repeat(data, 2, axis=-1), ("operator", "getitem", ((Ellipsis, slice(None, None, 2)),))
 
 
-def offset(program: Program, source: random.Random) -> Program | None:
-    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.shape[0] > 0)
-    if index is None:
-        return None
-    data = program.arrays[index].data
-    return viewed(program, index, np.concatenate([data[:1], data]), ("operator", "getitem", (slice(1, None),)))
-
-
-def gaps(program: Program, source: random.Random) -> Program | None:
-    """Make an input every second element of a longer tensor, along the last dimension."""
-    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.size > 0)
-    if index is None:
-        return None
-    data = np.repeat(program.arrays[index].data, 2, axis=-1)
-    return viewed(program, index, data, ("operator", "getitem", ((Ellipsis, slice(None, None, 2)),)))
+permuted: Final = _laid_out(lambda array: array.data.ndim > 1, _in_reverse_order)
+channels_last: Final = _laid_out(lambda array: array.data.ndim in _CHANNELS_LAST, _with_channels_last)
+expanded: Final = _laid_out(
+    lambda array: array.data.ndim > 0 and array.data.shape[0] > 1,
+    lambda data: (data[:1], ("method", "expand", data.shape)),
+)
+offset: Final = _laid_out(
+    lambda array: array.data.ndim > 0 and array.data.shape[0] > 0,
+    lambda data: (np.concatenate([data[:1], data]), ("operator", "getitem", (slice(1, None),))),
+)
+gaps: Final = _laid_out(lambda array: array.data.ndim > 0 and array.data.size > 0, _with_gaps)
 
 
 def through_a_view(program: Program, source: random.Random) -> Program | None:
@@ -117,9 +113,7 @@ def out_permuted(program: Program, source: random.Random) -> Program | None:
     index = _written_to(program)
     if index is None or program.arrays[index].data.ndim < 2:
         return None
-    data = program.arrays[index].data
-    order = tuple(range(data.ndim))[::-1]
-    return viewed(program, index, data.transpose(order), ("method", "permute", order))
+    return viewed(program, index, *_in_reverse_order(program.arrays[index].data))
 
 
 def _written_to(program: Program) -> int | None:
@@ -137,10 +131,7 @@ def out_with_gaps(program: Program, source: random.Random) -> Program | None:
     index = _written_to(program)
     if index is None:
         return None
-    data = program.arrays[index].data
-    wide = viewed(
-        program, index, np.repeat(data, 2, axis=-1), ("operator", "getitem", ((Ellipsis, slice(None, None, 2)),))
-    )
+    wide = viewed(program, index, *_with_gaps(program.arrays[index].data))
     base = next(call.slot for call in wide.inputs() if call.args[0].index == index)
     read = Call("method", "clone", (Ref(base),), {}, len(wide.calls))
     return assembled([*wide.calls, read], wide.arrays, wide.undefined)[0]

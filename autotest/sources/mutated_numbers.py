@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from autotest.comparison.elementwise import Values
 from autotest.program import Array, Program, Ref
 from autotest.program.semantics import in_place, out_operands
-from autotest.sources.mutated_inputs import Mutation, inputs, one, with_array
+from autotest.sources.mutated_inputs import Mutation, inputs, on_one, one, with_array
 
 _OTHER_DTYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "float32": ("float64", "float16", "int64", "bool", "int32"),
@@ -71,16 +72,13 @@ def _is_floating(array: Array) -> bool:
 def special(values: tuple[float, ...], *, everywhere: bool = False) -> Mutation:
     """Return a mutation that sets one element of an input, or all elements, to one of `values`."""
 
-    def mutated(program: Program, source: random.Random) -> Program | None:
-        index = one(program, source, _is_floating)
-        if index is None:
-            return None
-        data = np.array(program.arrays[index].data)
+    def changed(old: Values, source: random.Random) -> Values:
+        data = np.array(old)
         with np.errstate(all="ignore"):
             data.reshape(-1)[slice(None) if everywhere else source.randrange(data.size)] = source.choice(values)
-        return with_array(program, index, data)
+        return data
 
-    return mutated
+    return on_one(_is_floating, changed)
 
 
 #: Special values with special results in pairs: comparisons, differences, products and quotients.
@@ -101,62 +99,48 @@ def meeting(program: Program, source: random.Random) -> Program | None:
     return program
 
 
-def computed(compute: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]], kinds: str = "f") -> Mutation:
+def computed(compute: Callable[[Values], Values], kinds: str = "f") -> Mutation:
     """Return a mutation that computes all values of an input from the old ones."""
 
-    def mutated(program: Program, source: random.Random) -> Program | None:
-        index = one(program, source, lambda array: array.data.dtype.kind in kinds and array.data.size > 0)
-        if index is None:
-            return None
-        data = program.arrays[index].data
+    def changed(old: Values, _: random.Random) -> Values | None:
         with np.errstate(all="ignore"):
-            changed = compute(data).astype(data.dtype)
-        return (
-            None
-            if np.array_equal(changed, data, equal_nan=data.dtype.kind == "f")
-            else with_array(program, index, changed)
-        )
+            new = compute(old).astype(old.dtype)
+        return None if np.array_equal(new, old, equal_nan=old.dtype.kind == "f") else new
 
-    return mutated
+    return on_one(lambda array: array.data.dtype.kind in kinds and array.data.size > 0, changed)
 
 
-def ties(program: Program, source: random.Random) -> Program | None:
-    index = one(program, source, lambda array: array.data.size > 1)
-    if index is None:
-        return None
-    data = program.arrays[index].data
-    return with_array(program, index, np.full_like(data, data.reshape(-1)[0]))
+ties: Final = on_one(lambda array: array.data.size > 1, lambda data, _: np.full_like(data, data.reshape(-1)[0]))
 
 
-def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]], *, most: int = 1) -> Mutation:
+def integers(choose: Callable[[Values], tuple[int, ...]], *, most: int = 1) -> Mutation:
     """Return a mutation that sets `most` elements of an integer input to values that `choose` offers for it."""
 
-    def mutated(program: Program, source: random.Random) -> Program | None:
-        index = one(program, source, lambda array: array.data.dtype.kind in "iu" and array.data.size > 0)
-        if index is None:
-            return None
-        data = np.array(program.arrays[index].data)
+    def changed(old: Values, source: random.Random) -> Values:
+        data = np.array(old)
         limits = np.iinfo(data.dtype)
         offered = choose(data)
         count = min(most, data.size)
         for place, value in zip(source.sample(range(data.size), count), source.sample(offered, count), strict=True):
             data.reshape(-1)[place] = min(max(value, int(limits.min)), int(limits.max))
-        return with_array(program, index, data)
+        return data
 
-    return mutated
+    return on_one(lambda array: array.data.dtype.kind in "iu" and array.data.size > 0, changed)
 
 
-def repeated(program: Program, source: random.Random) -> Program | None:
-    """Set one element of an integer input, such as an index, to the value of another element."""
-    index = one(program, source, lambda array: array.data.dtype.kind in "iu" and len(np.unique(array.data)) > 1)
-    if index is None:
-        return None
-    data = np.array(program.arrays[index].data)
+def _with_element_repeated(old: Values, source: random.Random) -> Values:
+    data = np.array(old)
     flat = data.reshape(-1)
     place = source.randrange(data.size)
     others = np.flatnonzero(flat != flat[place])
     flat[source.choice(others.tolist())] = flat[place]
-    return with_array(program, index, data)
+    return data
+
+
+#: Sets one element of an integer input, such as an index, to the value of another element.
+repeated: Final = on_one(
+    lambda array: array.data.dtype.kind in "iu" and len(np.unique(array.data)) > 1, _with_element_repeated
+)
 
 
 def beyond_fractions(program: Program, source: random.Random) -> Program | None:

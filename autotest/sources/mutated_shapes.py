@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from autotest.program import Program
-from autotest.sources.mutated_inputs import LARGEST, inputs, one, with_array
+from autotest.sources.mutated_inputs import LARGEST, inputs, on_one, with_array
 
 #: Rank of a tensor with many dimensions.
 _MANY: Final = 6
@@ -102,15 +102,13 @@ def last_cut(program: Program, source: random.Random) -> Program | None:
     return None if dim is None else with_array(program, several[-1], np.take(data, [0], axis=dim))
 
 
-def one_empty(program: Program, source: random.Random) -> Program | None:
-    """Empty a single input, as an optional argument or an ``out=`` may be."""
-    index = one(program, source, lambda array: array.data.size > 0)
-    return None if index is None else with_array(program, index, program.arrays[index].data.reshape(-1)[:0])
-
-
-def scalar(program: Program, source: random.Random) -> Program | None:
-    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.size > 0)
-    return None if index is None else with_array(program, index, program.arrays[index].data.reshape(-1)[0].reshape(()))
+#: Empties a single input, as an optional argument or an ``out=`` may be.
+one_empty: Final = on_one(lambda array: array.data.size > 0, lambda data, _: data.reshape(-1)[:0])
+scalar: Final = on_one(
+    lambda array: array.data.ndim > 0 and array.data.size > 0, lambda data, _: data.reshape(-1)[0].reshape(())
+)
+more_dimensions: Final = on_one(lambda array: array.data.ndim < 8, lambda data, _: data[None])
+fewer_dimensions: Final = on_one(lambda array: array.data.ndim > 0 and array.data.shape[0] > 0, lambda data, _: data[0])
 
 
 def scalars(program: Program, source: random.Random) -> Program | None:
@@ -125,11 +123,6 @@ def scalars(program: Program, source: random.Random) -> Program | None:
     return None if changed is program else changed
 
 
-def more_dimensions(program: Program, source: random.Random) -> Program | None:
-    index = one(program, source, lambda array: array.data.ndim < 8)
-    return None if index is None else with_array(program, index, program.arrays[index].data[None])
-
-
 def many_dimensions(program: Program, source: random.Random) -> Program | None:
     """Give the inputs of the highest rank six dimensions: kernels are often written for at most four or five."""
     rank = max((program.arrays[index].data.ndim for index in inputs(program)), default=0)
@@ -141,8 +134,3 @@ def many_dimensions(program: Program, source: random.Random) -> Program | None:
             shape = (2, *(1 for _ in range(_MANY - rank - 1)), *data.shape)
             program = with_array(program, index, np.broadcast_to(data, shape))
     return program
-
-
-def fewer_dimensions(program: Program, source: random.Random) -> Program | None:
-    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.shape[0] > 0)
-    return None if index is None else with_array(program, index, program.arrays[index].data[0])

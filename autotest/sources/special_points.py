@@ -5,19 +5,19 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from autotest.comparison.elementwise import Values
 from autotest.program import Program, Ref, leaves
 from autotest.sources.mutated_arguments import at_bounds
 from autotest.sources.mutated_inputs import Mutation, inputs, no_gradients, with_array
 from autotest.sources.mutated_numbers import BEYOND
 from autotest.sources.mutated_shapes import each_large, last_cut, many_dimensions, no_rows, scalars
 
-_Values = np.ndarray[Any, Any]
 #: Computes the new values of an input from the old ones and the input's position.
-_Compute = Callable[[_Values, int], _Values]
+_Compute = Callable[[Values, int], Values]
 
 
 class Point(NamedTuple):
@@ -30,7 +30,7 @@ class Point(NamedTuple):
     least: int = 1
 
 
-def _limits(data: _Values, place: int) -> _Values:
+def _limits(data: Values, place: int) -> Values:
     """Return `data` with limits of its dtype. Different limits meet across inputs, such as greatest and smallest."""
     limits: tuple[float, ...]
     if data.dtype.kind == "f":
@@ -178,7 +178,7 @@ def _holding_numbers(program: Program, kinds: str) -> list[int]:
     return [index for index, data in found if data.dtype.kind in kinds and data.size]
 
 
-def _holding(data: _Values, *values: float) -> _Values:
+def _holding(data: Values, *values: float) -> Values:
     """Return `data` with `values` from the middle on, as far as they fit."""
     changed = np.array(data)
     middle = changed.reshape(-1)[data.size // 2 :]

@@ -14,13 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from autotest.base.calling import joined, raises_at_caller
-from autotest.base.errors import (
-    GradientNotCompared,
-    NotDual,
-    NothingCompared,
-    TooFewAccepted,
-    UsageError,
-)
+from autotest.base.errors import GradientNotCompared, NotDual, NothingCompared, TooFewAccepted, UsageError
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration

@@ -22,13 +22,7 @@ from autotest.campaigns.executor import MissingFramework, diagnosis_slots_for, i
 from autotest.campaigns.worker_breadcrumbs import current_activity, read_death
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
-from autotest.processes.endings import (
-    ProcessDeath,
-    death_from_status,
-    killed_for_memory,
-    last_words,
-    timeout_death,
-)
+from autotest.processes.endings import ProcessDeath, death_from_status, killed_for_memory, last_words, timeout_death
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, RanTrials, Result, Task
 from autotest.running.attempts import RAN_BEFORE, last
 

@@ -80,12 +80,7 @@ class _SharedDisplay:
 
 
 def run(
-    cluster: object,
-    collected: Collection,
-    plan: Plan,
-    shown: Observer,
-    begun: CampaignsOfHistory,
-    graph_mode: str = "",
+    cluster: object, collected: Collection, plan: Plan, shown: Observer, begun: CampaignsOfHistory, graph_mode: str = ""
 ) -> tuple[CampaignProgress, Exception | None]:
     """Run `plan` on each group of a prepared cluster, against a candidate with this graph mode; "" if it has none.
 

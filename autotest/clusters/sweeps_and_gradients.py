@@ -105,14 +105,7 @@ class _GroupRun(Generic[T]):
 class SweepOnCluster(SweepEngine):
     """A sweep engine that judges units and explains findings on a cluster. The units are listed on this machine."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        jobs: int,
-        deadline: float,
-        memory: int | None,
-        databases: Databases,
-    ) -> None:
+    def __init__(self, cluster: Cluster, jobs: int, deadline: float, memory: int | None, databases: Databases) -> None:
         super().__init__(jobs, deadline, memory, databases)
         self._cluster = cluster
 

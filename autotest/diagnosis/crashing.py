@@ -14,14 +14,7 @@ from autotest.diagnosis.shrinking.probing import HANG, Ending, Probe, ProbeOptio
 from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
 from autotest.processes.endings import TimeoutEstimate
-from autotest.program import (
-    Program,
-    call_reduction,
-    content_reduction,
-    operator_of,
-    reduction,
-    shape_reduction,
-)
+from autotest.program import Program, call_reduction, content_reduction, operator_of, reduction, shape_reduction
 from autotest.program.isolation import isolated
 
 _USUAL = ProbeOptions()

@@ -40,10 +40,7 @@ def run_call(call: Call, framework: Framework, values: Sequence[Any], arrays: Se
 
 
 def live_operands(
-    call: Call,
-    framework: Framework,
-    values: Sequence[Any],
-    arrays: Sequence[Array],
+    call: Call, framework: Framework, values: Sequence[Any], arrays: Sequence[Array]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the positional and keyword arguments of `call` as the framework gets them."""
 

@@ -238,10 +238,7 @@ def _refuted_along(function: FunctionOfInputs, pair: tuple[int, int], along: Rea
 
 
 def _elementwise(
-    function: FunctionOfInputs,
-    outputs: list[Any],
-    rule: Rule,
-    names: tuple[list[str], list[str]],
+    function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]
 ) -> GradcheckResult:
     """Return a row for each pair, with the warnings and the number of undefined derivatives."""
     result = GradcheckResult()

@@ -15,15 +15,7 @@ from autotest.oneflow import switches
 from autotest.oneflow.dtypes import dtype_of, random_pytorch_dtype
 from autotest.oneflow.framework_pair import flow, style_pair
 from autotest.program import Array
-from generators import (
-    Generator,
-    Nothing,
-    constant,
-    nothing,
-    pack,
-    random_bool,
-    tuple,
-)
+from generators import Generator, Nothing, constant, nothing, pack, random_bool, tuple
 
 # Errors of generators that are built here name a line of the test.
 __generators_hide__ = True

@@ -9,13 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from autotest.program.calls import COTANGENT, LAYOUT, Call, Operand, Program, Ref, leaves, refs
-from autotest.program.randomness import (
-    FILLING,
-    KnownContents,
-    contents_of_result,
-    function_name,
-    is_uninitialised,
-)
+from autotest.program.randomness import FILLING, KnownContents, contents_of_result, function_name, is_uninitialised
 
 #: Kinds of calls that perform an operation of a framework.
 OPERATIONS: Final = frozenset(("function", "method", "operator"))

@@ -21,15 +21,7 @@ from autotest.program.semantics import (
 )
 from autotest.recording.record import Record
 from autotest.replaying.divided_program import DividedProgram, GraphResult
-from autotest.replaying.graph_setup import (
-    GRADIENTS_READ,
-    CannotDivide,
-    Reads,
-    contexts,
-    members,
-    setup_calls,
-    unfit,
-)
+from autotest.replaying.graph_setup import GRADIENTS_READ, CannotDivide, Reads, contexts, members, setup_calls, unfit
 from autotest.replaying.replay import Contexts
 
 #: Methods that are called outside of the graph if their tensor is outside.

@@ -169,10 +169,7 @@ def nothing_in_graph_mode(left_out: collections.Counter[str], mode: str) -> str:
 
 
 def too_few_accepted(
-    accepted: int,
-    needed: int,
-    rejections: collections.Counter[str],
-    places: Mapping[str, str] = MappingProxyType({}),
+    accepted: int, needed: int, rejections: collections.Counter[str], places: Mapping[str, str] = MappingProxyType({})
 ) -> str:
     """Return why a test gave up: the most frequent reasons for refusals, and their lines of the test."""
     total = sum(rejections.values())

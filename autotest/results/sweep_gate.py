@@ -49,10 +49,7 @@ class Changes(NamedTuple):
 
 
 def changes(
-    swept: SweepMap,
-    before: Baseline,
-    chosen: Callable[[CellKey], bool],
-    unfinished: Collection[CellKey] = frozenset(),
+    swept: SweepMap, before: Baseline, chosen: Callable[[CellKey], bool], unfinished: Collection[CellKey] = frozenset()
 ) -> Changes:
     """Compare the cells of a map with those of an earlier one.
 

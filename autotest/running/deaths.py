@@ -24,13 +24,7 @@ from autotest.processes.client import Server
 from autotest.replaying import graph_check
 from autotest.results.finding import Finding
 from autotest.results.identity import FatalCall, Identity, death_of, identity_name
-from autotest.results.tasks import (
-    Conditions,
-    DiagnoseDeath,
-    ExpectedDeath,
-    FindingRecord,
-    Where,
-)
+from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, FindingRecord, Where
 from autotest.results.verification import State, Verification
 from autotest.running.attempts import Attempt, attempts
 from autotest.running.deadly_backward import deadly_operator

@@ -31,13 +31,7 @@ from autotest.processes.endings import (
     limit_memory,
     timeout_death,
 )
-from autotest.processes.python_stack import (
-    Frame,
-    answering_requests,
-    recording_death,
-    stack_at_death,
-    stack_of,
-)
+from autotest.processes.python_stack import Frame, answering_requests, recording_death, stack_at_death, stack_of
 from autotest.program import Call, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.call_observer import notifying

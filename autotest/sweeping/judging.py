@@ -72,13 +72,7 @@ class Judge:
         self._looked_into: set[frozenset[bool]] = set()
 
     def judge(
-        self,
-        program: Program,
-        *,
-        closely: bool = False,
-        twice: bool = False,
-        gaps: bool = False,
-        measure: bool = False,
+        self, program: Program, *, closely: bool = False, twice: bool = False, gaps: bool = False, measure: bool = False
     ) -> SampleJudgement:
         """Judge `program`.
 

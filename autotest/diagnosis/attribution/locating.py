@@ -15,14 +15,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
-from autotest.program.semantics import (
-    OPERATIONS,
-    clips_gradients,
-    is_backward,
-    is_module_call,
-    is_step,
-    writes,
-)
+from autotest.program.semantics import OPERATIONS, clips_gradients, is_backward, is_module_call, is_step, writes
 from autotest.replaying.agreement import Agreement, agree
 from autotest.replaying.gradient_flow import PairedGradients, suspects
 from autotest.replaying.operands import CallData, operands_at

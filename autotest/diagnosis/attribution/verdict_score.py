@@ -98,11 +98,7 @@ def _tables(path: Path) -> list[dict[str, Any]]:
 
 
 def scores(
-    entries: Iterable[LedgerEntry],
-    known: dict[str, Label],
-    folder: Path,
-    pair: Pair,
-    on_score: Callable[[Score], Any],
+    entries: Iterable[LedgerEntry], known: dict[str, Label], folder: Path, pair: Pair, on_score: Callable[[Score], Any]
 ) -> Sequence[Score]:
     """Judge the reproducer of each ledger entry that has a label.
 

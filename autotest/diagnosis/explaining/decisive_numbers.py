@@ -8,14 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autotest.diagnosis.explaining.decisive_magnitudes import around_zero, infinite, magnitude, small_numbers
-from autotest.diagnosis.explaining.outcomes import (
-    NumberClaim,
-    Numbers,
-    OnNumbers,
-    ending_of,
-    holdable,
-    larger_matrix,
-)
+from autotest.diagnosis.explaining.outcomes import NumberClaim, Numbers, OnNumbers, ending_of, holdable, larger_matrix
 from autotest.program import Array
 
 #: Ordinary numbers that replace other ones.

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.oracles.numpy_losses import reduced
-from autotest.diagnosis.oracles.numpy_values import (
-    NumpyFunction,
-    Unsupported,
-    Values,
-    of_finite,
-    reduction_of,
-    sigmoid,
-)
+from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values, of_finite, reduction_of, sigmoid
 
 
 def _attention(

@@ -241,11 +241,7 @@ class Spread:
 
 
 def measure(
-    pair: tuple[Values, Values],
-    wide: tuple[Values, Values],
-    moved: Spread,
-    mask: Values,
-    rounding: Rounding,
+    pair: tuple[Values, Values], wide: tuple[Values, Values], moved: Spread, mask: Values, rounding: Rounding
 ) -> Measured:
     """Return the errors of both sides at the elements in `mask`.
 

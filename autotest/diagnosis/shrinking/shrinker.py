@@ -16,11 +16,7 @@ from autotest.comparison.mismatch import NUMERIC_SYMPTOMS
 from autotest.diagnosis.explaining.decisive_features import OutOfTime
 from autotest.diagnosis.explaining.outcomes import ProgramOutcome
 from autotest.diagnosis.shrinking.defaults import differing_defaults, differing_defaults_of
-from autotest.diagnosis.shrinking.failure_signature import (
-    AMBIGUOUS_SYMPTOMS,
-    FailureSignature,
-    differs_widely,
-)
+from autotest.diagnosis.shrinking.failure_signature import AMBIGUOUS_SYMPTOMS, FailureSignature, differs_widely
 from autotest.diagnosis.shrinking.fitting_cotangents import with_fitting_cotangents
 from autotest.diagnosis.shrinking.fitting_state import with_fitting_state
 from autotest.diagnosis.shrinking.initial_state import modules_that_differ, with_initial_state

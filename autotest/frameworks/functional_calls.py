@@ -205,12 +205,8 @@ def _to(
     return _clone(framework, made) if made is owner and (copy or flags[1:] == [True]) else made
 
 
-def _copy_(framework: _Functional, tensor: TapeTensor, source: Any, *rest: Any) -> Any:
+def _write(framework: _Functional, tensor: TapeTensor, source: Any, *rest: Any) -> Any:
     return framework.write(tensor, source)
-
-
-def _fill_(framework: _Functional, tensor: TapeTensor, value: Any) -> Any:
-    return framework.write(tensor, value)
 
 
 def _size(framework: _Functional, tensor: TapeTensor, dim: int | None = None) -> Any:
@@ -277,9 +273,9 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "to": _to,
     "cpu": lambda framework, owner: owner,
     "type_as": lambda framework, tensor, other: _cast(framework, tensor, framework.dtype_of(other)),
-    "copy_": _copy_,
-    "fill_": _fill_,
-    "zero_": lambda framework, tensor: _fill_(framework, tensor, 0),
+    "copy_": _write,
+    "fill_": _write,
+    "zero_": lambda framework, tensor: framework.write(tensor, 0),
     "size": _size,
     "dim": lambda framework, tensor: len(framework.shape(tensor)),
     "ndimension": lambda framework, tensor: len(framework.shape(tensor)),

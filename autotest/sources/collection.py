@@ -175,11 +175,8 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
     else:
         file, _, test = str(path).partition("::")
-        said = (
-            (f"write {file!r} -k {test.rpartition('::')[2]}")
-            if test
-            else "give test files, or folders that contain some"
-        )
+        named = f"write {file!r} -k {test.rpartition('::')[2]}"
+        said = named if test else "give test files, or folders that contain some"
         raise UsageError(f"{path}: no such file or folder; {said}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Container, Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -220,18 +220,19 @@ class _Lockstep:
                 yield slot, expected[slot], actual[slot]
         if is_step(call):
             for slot in self._modules:
-                yield from ((slot, own, other) for own, other in self._parts(slot, Framework.parameters))
+                yield from ((slot, own, other) for own, other in self._parts(slot, "parameters"))
             yield from ((slot, expected[slot], actual[slot]) for slot in self._leaves(call.slot))
 
     def _buffers_of(self, slot: int) -> list[tuple[Any, Any]]:
         if slot not in self._buffers:
-            self._buffers[slot] = [*self._parts(slot, Framework.buffers)]
+            self._buffers[slot] = self._parts(slot, "buffers")
         return self._buffers[slot]
 
-    def _parts(self, slot: int, part: Any) -> Iterator[tuple[Any, Any]]:
-        own = getattr(self._pair.reference, part.__name__)(self._values[0][slot])
-        other = getattr(self._pair.candidate, part.__name__)(self._values[1][slot])
-        yield from ((own[name], other[name]) for name in own if name in other)
+    def _parts(self, slot: int, kind: Literal["parameters", "buffers"]) -> list[tuple[Any, Any]]:
+        """Return the parameters or buffers of both sides of the module in `slot`, as far as both have them."""
+        own = getattr(self._pair.reference, kind)(self._values[0][slot])
+        other = getattr(self._pair.candidate, kind)(self._values[1][slot])
+        return [(own[name], other[name]) for name in own if name in other]
 
     def _note_gradients(self, call: Call) -> None:
         """Record the gradients that the optimizer's step `call` will use."""
@@ -264,7 +265,7 @@ class _Lockstep:
     def _trained(self) -> Iterable[tuple[Any, Any]]:
         """Return the pairs of tensors that an optimizer may step, each once: a network has those of its layers, too."""
         leaves = ((self._values[0][slot], self._values[1][slot]) for slot in self._leaves(len(self._values[0])))
-        parameters = (pair for slot in self._modules for pair in self._parts(slot, Framework.parameters))
+        parameters = (pair for slot in self._modules for pair in self._parts(slot, "parameters"))
         return {(id(own), id(other)): (own, other) for own, other in (*parameters, *leaves)}.values()
 
     def _leaves(self, end: int) -> Iterator[int]:

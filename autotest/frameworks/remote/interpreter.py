@@ -80,9 +80,7 @@ class Interpreter(RemoteFramework):
                 "call", kind, target, given, {key: map_operand(it, linked) for key, it in kwargs.items()}
             )
             if waits:
-                failure = self.first_failure([made])
-                if failure is not None:
-                    raise failure[1]
+                self._raise_failure(made)
             return made
 
         return call
@@ -117,12 +115,16 @@ class Interpreter(RemoteFramework):
         read: list[TensorValue] = self._ask("read", [tensor.key for tensor in tensors])
         return read
 
-    def known(self, value: Any) -> Any:
-        if not isinstance(value, RemoteValue):
-            return value
+    def _raise_failure(self, value: Any) -> None:
+        """Raise the exception of the call that made `value`, if that call failed."""
         failure = self.first_failure([value])
         if failure is not None:
             raise failure[1]
+
+    def known(self, value: Any) -> Any:
+        if not isinstance(value, RemoteValue):
+            return value
+        self._raise_failure(value)
         facts = self._facts(value)
         if "length" in facts:
             item = self.operation("operator", "getitem")
@@ -187,9 +189,7 @@ class Interpreter(RemoteFramework):
     ) -> list[Any]:
         keys = [[tensor.key for tensor in tensors] for tensors in (outputs, inputs, cotangents)]
         made = self._queue_request("gradients", *keys, create_graph)
-        failure = self.first_failure([made])
-        if failure is not None:
-            raise failure[1]
+        self._raise_failure(made)
         each = [self.invoke("operator", "getitem", (made, at), {}) for at in range(len(inputs))]
         return [one if self._facts(one)["tensor"] else None for one in each]
 

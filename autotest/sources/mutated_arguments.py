@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 import random
@@ -67,16 +68,16 @@ def _changed(
     return with_call(program, with_leaves(call, {chosen: new}))
 
 
-def number(program: Program, source: random.Random) -> Program | None:
-    """Set one integer, such as a dim, to a negative, zero, off-by-one or out-of-range value."""
-    return _changed(
-        program, source, lambda item: type(item) is int, lambda old: (-1, 0, 1, 2, old - 1, old + 1, -old, 7, -7, 100)
-    )
-
-
-def last_dimension(program: Program, source: random.Random) -> Program | None:
-    """Set one integer to -1, which is the last dimension if it is a dim."""
-    return _changed(program, source, lambda item: type(item) is int and item != -1, lambda old: (-1,))
+#: Sets one integer, such as a dim, to a negative, zero, off-by-one or out-of-range value.
+number: Final = functools.partial(
+    _changed,
+    fits=lambda item: type(item) is int,
+    change=lambda old: (-1, 0, 1, 2, old - 1, old + 1, -old, 7, -7, 100),
+)
+#: Sets one integer to -1, which is the last dimension if it is a dim.
+last_dimension: Final = functools.partial(
+    _changed, fits=lambda item: type(item) is int and item != -1, change=lambda old: (-1,)
+)
 
 
 def at_bounds(program: Program) -> Iterator[Program]:
@@ -211,20 +212,15 @@ def from_the_end(program: Program, source: random.Random) -> Program | None:
     )
 
 
-def dtype(program: Program, source: random.Random) -> Program | None:
-    """Change a dtype argument, as in ``sum(x, dtype=torch.float64)``."""
-    return _changed(
-        program,
-        source,
-        lambda item: type(item) is Root and item.path in _DTYPES,
-        lambda old: [Root(name) for name in _DTYPES],
-    )
-
-
-def fraction(program: Program, source: random.Random) -> Program | None:
-    return _changed(
-        program, source, lambda item: type(item) is float, lambda old: (*_FRACTIONS, -old, old + 0.3, old * 1.1)
-    )
+#: Changes a dtype argument, as in ``sum(x, dtype=torch.float64)``.
+dtype: Final = functools.partial(
+    _changed,
+    fits=lambda item: type(item) is Root and item.path in _DTYPES,
+    change=lambda old: [Root(name) for name in _DTYPES],
+)
+fraction: Final = functools.partial(
+    _changed, fits=lambda item: type(item) is float, change=lambda old: (*_FRACTIONS, -old, old + 0.3, old * 1.1)
+)
 
 
 def exact_fractions(program: Program, source: random.Random) -> Program | None:
@@ -237,18 +233,13 @@ def exact_fractions(program: Program, source: random.Random) -> Program | None:
     return None if calls == program.calls else dataclasses.replace(program, calls=calls)
 
 
-def flag(program: Program, source: random.Random) -> Program | None:
-    return _changed(program, source, lambda item: type(item) is bool, lambda old: (not old,))
-
-
-def other_type(program: Program, source: random.Random) -> Program | None:
-    """Change the type of a number: a float to an integer or a bool, an integer to a float or a bool."""
-    return _changed(
-        program,
-        source,
-        lambda item: type(item) in (int, float),
-        lambda old: (float(old), bool(old)) if type(old) is int else (2, True),
-    )
+flag: Final = functools.partial(_changed, fits=lambda item: type(item) is bool, change=lambda old: (not old,))
+#: Changes the type of a number: a float to an integer or a bool, an integer to a float or a bool.
+other_type: Final = functools.partial(
+    _changed,
+    fits=lambda item: type(item) in (int, float),
+    change=lambda old: (float(old), bool(old)) if type(old) is int else (2, True),
+)
 
 
 def dropped(program: Program, source: random.Random) -> Program | None:

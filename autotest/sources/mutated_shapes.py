@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -48,8 +49,11 @@ def _broadcast(shapes: Sequence[tuple[int, ...]]) -> int:
     return math.prod(max(lengths) for lengths in sizes)
 
 
-def zero_size(program: Program, source: random.Random) -> Program | None:
-    return resized(program, source, lambda size: 0, lambda size: size > 0)
+zero_size: Final = functools.partial(resized, change=lambda size: 0, fits=lambda size: size > 0)
+size_one: Final = functools.partial(resized, change=lambda size: 1, fits=lambda size: size > 1)
+another_size: Final = functools.partial(resized, change=lambda size: size + 1, fits=lambda size: size > 0)
+#: Changes one size to more than one block.
+large: Final = functools.partial(resized, change=lambda size: _BLOCK + 1, fits=lambda size: 0 < size <= _BLOCK)
 
 
 def no_rows(program: Program, source: random.Random) -> Program | None:
@@ -64,19 +68,6 @@ def no_rows(program: Program, source: random.Random) -> Program | None:
         if data.ndim and data.shape[0] == rows:
             program = with_array(program, index, data[:0])
     return program
-
-
-def size_one(program: Program, source: random.Random) -> Program | None:
-    return resized(program, source, lambda size: 1, lambda size: size > 1)
-
-
-def another_size(program: Program, source: random.Random) -> Program | None:
-    return resized(program, source, lambda size: size + 1, lambda size: size > 0)
-
-
-def large(program: Program, source: random.Random) -> Program | None:
-    """Change one size to more than one block."""
-    return resized(program, source, lambda size: _BLOCK + 1, lambda size: 0 < size <= _BLOCK)
 
 
 def each_large(program: Program) -> Iterator[Program]:

@@ -12,6 +12,7 @@ import io
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, get_args
 
 import numpy as np
@@ -152,34 +153,9 @@ def encode(value: Operand) -> Any:
     kind = type(value)
     if value is None or kind is bool or kind is int or kind is str:
         return value
-    if kind is float:
-        return value if math.isfinite(value) else {"float": repr(value)}
-    if kind is list:
-        return [encode(item) for item in value]
-    if kind is tuple:
-        return {"tuple": [encode(item) for item in value]}
-    if kind is dict:
-        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
-    if kind is OrderedDict:
-        return {"ordered": [[encode(key), encode(item)] for key, item in value.items()]}
-    if kind is Ref:
-        return {"ref": value.slot}
-    if kind is Root:
-        return {"root": value.path}
-    if kind is Captured:
-        return {"captured": value.index}
-    if kind is File:
-        return {"file": value.name}
-    if kind is slice:
-        return {"slice": [encode(value.start), encode(value.stop), encode(value.step)]}
-    if value is Ellipsis:
-        return {"ellipsis": True}
-    if kind is complex:
-        return {"complex": [encode(value.real), encode(value.imag)]}
-    if kind is range:
-        return {"range": [value.start, value.stop, value.step]}
-    if kind is bytes:
-        return {"bytes": base64.b64encode(value).decode("ascii")}
+    writer = _WRITERS.get(kind)
+    if writer is not None:
+        return writer(value)
     if kind is type and value.__module__ == "builtins":
         return {"type": value.__name__}
     if is_scalar(value):
@@ -221,6 +197,24 @@ def _scalar(content: list[str]) -> Any:
     return np.frombuffer(base64.b64decode(data), dtype)[0]
 
 
+_WRITERS: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
+    {
+        float: lambda value: value if math.isfinite(value) else {"float": repr(value)},
+        list: lambda items: [encode(item) for item in items],
+        tuple: lambda items: {"tuple": [encode(item) for item in items]},
+        dict: lambda items: {"dict": [[encode(key), encode(item)] for key, item in items.items()]},
+        OrderedDict: lambda items: {"ordered": [[encode(key), encode(item)] for key, item in items.items()]},
+        Ref: lambda ref: {"ref": ref.slot},
+        Root: lambda root: {"root": root.path},
+        Captured: lambda captured: {"captured": captured.index},
+        File: lambda file: {"file": file.name},
+        slice: lambda part: {"slice": [encode(part.start), encode(part.stop), encode(part.step)]},
+        type(Ellipsis): lambda _: {"ellipsis": True},
+        complex: lambda value: {"complex": [encode(value.real), encode(value.imag)]},
+        range: lambda value: {"range": [value.start, value.stop, value.step]},
+        bytes: lambda data: {"bytes": base64.b64encode(data).decode("ascii")},
+    }
+)
 _READERS: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "tuple": lambda items: tuple([decode(item) for item in items]),

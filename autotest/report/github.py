@@ -18,28 +18,15 @@ def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
         title = _property(f"{identity.operator}: {identity.symptom} ({identity.stage})")
         message = f"{found.where.test}\n{found.message}\nReproducer: {found.script} ({found.verified})"
         lines.append(f"::error file={_property(str(shown))},title={title}::{_data(message)}")
-    lines += [
-        f"::warning title=Broken test::{_data(test.where.test)}: {_data(test.broken)}" for test in progress.broken
+    warnings = [
+        *(("Broken test", test.where.test, test.broken) for test in progress.broken),
+        *(("Gradients not compared", test.where.test, why) for test in progress.forgetful for why in test.complaints),
+        *(("Zeros accepted", test.where.test, test.passes_zeros) for test in progress.passing_zeros),
+        *(("Nothing in graph mode", test.where.test, why_ungraphed(test)) for test in progress.ungraphed),
+        *(("Refused by the reference", test.where.test, next(iter(test.rejections))) for test in progress.refused),
+        *(("Broken file", name, why) for name, why in progress.files_broken),
     ]
-    lines += [
-        f"::warning title=Gradients not compared::{_data(test.where.test)}: {_data(complaint)}"
-        for test in progress.forgetful
-        for complaint in test.complaints
-    ]
-    lines += [
-        f"::warning title=Zeros accepted::{_data(test.where.test)}: {_data(test.passes_zeros)}"
-        for test in progress.passing_zeros
-    ]
-    lines += [
-        f"::warning title=Nothing in graph mode::{_data(test.where.test)}: {_data(why_ungraphed(test))}"
-        for test in progress.ungraphed
-    ]
-    lines += [
-        f"::warning title=Refused by the reference::{_data(test.where.test)}: {_data(next(iter(test.rejections)))}"
-        for test in progress.refused
-    ]
-    lines += [f"::warning title=Broken file::{_data(name)}: {_data(why)}" for name, why in progress.files_broken]
-    return lines
+    return lines + [f"::warning title={title}::{_data(what)}: {_data(why)}" for title, what, why in warnings]
 
 
 def _data(text: str) -> str:

@@ -107,9 +107,9 @@ def summary(items: Sequence[TestSummary], width: int = 120) -> list[str]:
     return [part for line in _summary(items) for part in _fitted(line, max(width, 40))]
 
 
-def _versions_in_words(versions: Mapping[str, str]) -> list[str]:
-    """Return the frameworks with their versions as one item; none if no framework could be imported."""
-    return [", ".join(" ".join(pair).rstrip() for pair in versions.items())] if versions else []
+def _versions_in_words(versions: Mapping[str, str]) -> str:
+    """Return the frameworks with their versions; "" if no framework could be imported."""
+    return ", ".join(" ".join(pair).rstrip() for pair in versions.items())
 
 
 def _fitted(line: str, width: int) -> list[str]:
@@ -130,7 +130,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     ran = f"{several(len(items), 'test')} ran {several(sum(map(_trials, items)), 'trial')}"
     lines = [
         f"{ran}: {trial_counts.counts(accepted + len(found), rejections.total() - absent, absent)}",
-        "; ".join([f"base seed {', '.join(map(str, seeds))}", *_versions_in_words(versions)]),
+        "; ".join(filter(None, [f"base seed {', '.join(map(str, seeds))}", _versions_in_words(versions)])),
     ]
     forward_only = (name for item in items for name, one in item["candidates"].items() if not one["gradients"])
     lines += filter(None, [without_gradients(forward_only)])
@@ -218,7 +218,7 @@ def properties(item: TestSummary) -> list[tuple[str, str]]:
         ("trials", _trials(item)),
         ("rejected", sum(item["rejections"].values()) - _absent(item)),
         ("absent", _absent(item)),
-        ("versions", ", ".join(" ".join(pair).rstrip() for pair in item["versions"].items())),
+        ("versions", _versions_in_words(item["versions"])),
     ]
     if item["expected"]:
         rows.append(("expected", ", ".join(item["expected"])))

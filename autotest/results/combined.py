@@ -8,9 +8,11 @@ from autotest.results.coverage import add
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.verification import State
 
-#: Attributes of `TestProgress` that are added up.
-_NUMBERS = ("next", "tried", "died", "mishaps", "accepted", "seconds", "compared", "graphed")
-_COUNTERS = ("rejections", "avoided", "expected", "known_deaths", "operators", "arguments", "forgotten", "left_out")
+#: Attributes of `TestProgress` that are added up: numbers and counters.
+_ADDED = (
+    *("next", "tried", "died", "mishaps", "accepted", "seconds", "compared", "graphed"),
+    *("rejections", "avoided", "expected", "known_deaths", "operators", "arguments", "forgotten", "left_out"),
+)
 
 
 def combined(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:
@@ -60,9 +62,7 @@ def _added(parts: Sequence[TestProgress]) -> TestProgress:
     """Return the sum of the progress of one test; it is broken, set aside or skipped if it is so in any group."""
     whole = TestProgress(parts[0].where)
     for part in parts:
-        for name in _NUMBERS:
-            setattr(whole, name, getattr(whole, name) + getattr(part, name))
-        for name in _COUNTERS:
+        for name in _ADDED:
             setattr(whole, name, getattr(whole, name) + getattr(part, name))
         whole.gradient_tally.add(part.gradient_tally)
         whole.zeros.add(part.zeros)

@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from autotest.comparison.elementwise import Values
 from autotest.program import Array, Program
 from autotest.replaying.replay import Replayed, replay
 from autotest.sweeping.backward import results
-
-_Values = np.ndarray[Any, Any]
 
 
 def has_no_defined_element(program: Program, expected: Replayed) -> bool:
@@ -55,13 +54,13 @@ def _defined(program: Program, ran: Replayed) -> list[Any]:
     return [tensor for slot, _, tensor in results(program, ran) if slot not in program.undefined]
 
 
-def _results(program: Program, ran: Replayed) -> list[_Values]:
+def _results(program: Program, ran: Replayed) -> list[Values]:
     found = ran.framework.values(_defined(program, ran))
     # Normalize negative zeros, so that the sign of a zero does not count.
     return [value.data + 0 if value.data.dtype.kind in "fc" else value.data for value in found]
 
 
-def _is_one_number(data: _Values) -> bool:
+def _is_one_number(data: Values) -> bool:
     if data.size < 2:
         return True
     flat = data.reshape(-1)
@@ -70,7 +69,7 @@ def _is_one_number(data: _Values) -> bool:
     return first == flat[-1].tobytes() and first * data.size == flat.tobytes()
 
 
-def _changed(program: Program, change: Callable[[_Values], _Values]) -> Program | None:
+def _changed(program: Program, change: Callable[[Values], Values]) -> Program | None:
     """Return `program` with other contents of its tensors; None if no tensor would change."""
     arrays = list(program.arrays)
     for index in {call.args[0].index for call in program.inputs()}:
@@ -82,11 +81,11 @@ def _changed(program: Program, change: Callable[[_Values], _Values]) -> Program 
     return dataclasses.replace(program, arrays=tuple(arrays))
 
 
-def _reversed(data: _Values) -> _Values:
+def _reversed(data: Values) -> Values:
     return data.reshape(-1)[::-1]
 
 
-def _other(data: _Values) -> _Values:
+def _other(data: Values) -> Values:
     """Return other numbers: another sign and size for floats, the negation for bools, the reverse for integers."""
     if data.dtype.kind in "fc":
         return (data * -0.75 + 0.1).astype(data.dtype)
@@ -94,4 +93,4 @@ def _other(data: _Values) -> _Values:
 
 
 #: Ways to change the contents of inputs. If the reference accepts only one of them, that one decides.
-_OTHER_INPUTS: Final[tuple[Callable[[_Values], _Values], ...]] = (_other, _reversed)
+_OTHER_INPUTS: Final[tuple[Callable[[Values], Values], ...]] = (_other, _reversed)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
-from autotest.comparison.elementwise import differing, distance
+from autotest.comparison.elementwise import Values, differing, distance
 from autotest.diagnosis.attribution import referee
 from autotest.diagnosis.attribution.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
 from autotest.diagnosis.attribution.verdict import Verdict
@@ -32,8 +32,6 @@ from generators.dtypes import cast
 #: roundoff. With RUNS runs, the ratio of one element follows Student's t distribution with 8 degrees of freedom, which
 #: exceeds 16 in 1 of 4 million cases.
 _TIMES = 16.0
-
-_Values: TypeAlias = np.ndarray[Any, Any]
 
 
 def cleared(agreement: Agreement, pair: Pair, settings: Settings, updates: Updates) -> Verdict | None:
@@ -185,7 +183,7 @@ def _ratio_at(agreement: Agreement, item: Mismatch, runs: Sequence[_Run]) -> flo
     return _ratio(expected, actual, [as_array(run.results.get(place)) for run in runs], item)
 
 
-def _ratio(expected: _Values, actual: _Values, moved: Sequence[_Values | None], item: Mismatch) -> float:
+def _ratio(expected: Values, actual: Values, moved: Sequence[Values | None], item: Mismatch) -> float:
     """Return the ratio of the gap between the sides to the reference's spread, at the worst mismatched element."""
     same = [one for one in moved if one is not None and one.shape == expected.shape]
     if len(same) < len(moved) or not same or actual.shape != expected.shape:

@@ -10,11 +10,7 @@ import numpy as np
 
 from autotest.base.errors import UsageError
 from autotest.frameworks import Framework, registry
-
-
-def as_arguments(inputs: Any) -> tuple[Any, ...]:
-    """Return `inputs`, a tensor or a sequence, as a tuple of positional arguments."""
-    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+from autotest.gradients.function import as_tuple, is_varied
 
 
 def framework_of(inputs: Sequence[Any]) -> Framework:
@@ -34,11 +30,6 @@ def framework_of(inputs: Sequence[Any]) -> Framework:
                     return found
     kinds = ", ".join(type(item).__name__ for item in inputs) or "nothing"
     raise UsageError(f"gradcheck: expected tensors of {', '.join(registry.names())}; got {kinds}")
-
-
-def is_varied(framework: Framework, item: Any) -> bool:
-    """Return whether `item` is a tensor that requires grad."""
-    return isinstance(item, framework.tensor_types) and framework.can_backpropagate(item)
 
 
 def check_numbers(numbers: Mapping[str, Any]) -> None:
@@ -92,8 +83,7 @@ def check_function(framework: Framework, func: Callable[..., Any], inputs: Seque
         raise UsageError("gradcheck: expected an input that requires grad; call .requires_grad_() on one")
     dense = {at: item for at, item in varied.items() if framework.is_dense(item)}
     before = [value.data.copy() for value in framework.values(list(dense.values()))]
-    returned = func(*inputs)
-    for at, item in enumerate(returned if isinstance(returned, (tuple, list)) else (returned,)):
+    for at, item in enumerate(as_tuple(func(*inputs))):
         if not isinstance(item, framework.tensor_types):
             raise UsageError(
                 f"gradcheck: func returned {item!r:.60} ({type(item).__name__}) as output {at}; expected a tensor of "

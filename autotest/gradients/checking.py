@@ -15,7 +15,7 @@ from autotest.base.plural import several, were
 from autotest.comparison.elementwise import distance
 from autotest.gradients.evidence import Line, has_ties, is_rough, magnitude_of, refuted
 from autotest.gradients.exemptions import LOWER, JacobianBlock
-from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, from_reals, real_shape, reals
+from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, from_reals, real_shape, reals, reals_of
 from autotest.gradients.rule import Rule
 from autotest.gradients.sums import summed_rows
 from autotest.program import Array
@@ -74,7 +74,7 @@ def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[s
         if all(row.passed for row in rows):
             result.rows = rows
             return result
-    sizes = [reals(frozen.data).size for frozen in function.framework.values(outputs)]
+    sizes = [numbers.size for numbers in reals_of(function.framework, outputs)]
     if rule.cautious and sum(sizes) * sum(array.data.size for array in function.arrays) > MOST_DERIVATIVES:
         result.rows = summed_rows(function, rule, shown, [_direction(size, 100 + o) for o, size in enumerate(sizes)])
         return result
@@ -91,8 +91,7 @@ def _oddities(
     """Return rows for gradients whose shape or dtype differs from their input's, or that differ between runs."""
     rows: list[GradientRow] = []
     for o, output in enumerate(outputs):
-        (frozen,) = function.framework.values([output])
-        cotangent = _direction(reals(frozen.data).size, 7 + o)
+        cotangent = _direction(reals_of(function.framework, [output])[0].size, 7 + o)
         once, again = (function.vjp(o, cotangent) for _ in range(2))
         runs = [once, again]
         if rule.strict:
@@ -100,9 +99,7 @@ def _oddities(
         for i, array in enumerate(function.arrays):
             note, size = _oddity(function, [gradients[i] for gradients in runs], array, rule)
             if note:
-                rows.append(
-                    GradientRow(names[0][i], names[1][o], False, size, 0.0, "", "", 0.0, 0.0, rule.nondet_tol, note)
-                )
+                rows.append(GradientRow(names[0][i], names[1][o], False, size, allowed=rule.nondet_tol, note=note))
     return rows
 
 
@@ -156,7 +153,7 @@ def _projected(
     A row fails, too, if it cannot show an error in one derivative, because an input or a result is very large.
     """
     rows: list[GradientRow] = []
-    values = [reals(frozen.data) for frozen in function.framework.values(outputs)]
+    values = reals_of(function.framework, outputs)
     seen = [_direction(value.size, 100 + o) for o, value in enumerate(values)]
     analytic = [function.vjp(o, seen[o]) for o in range(len(outputs))]
     for i, array in enumerate(function.arrays):
@@ -166,9 +163,9 @@ def _projected(
             gradient = analytic[o][i]
             own, scale = 0.0, float(np.abs(numeric[o]).max(initial=0.0))
             if gradient is not None:
-                (frozen,) = function.framework.values([gradient])
-                own = float(reals(frozen.data) @ along)
-                scale = max(scale, float(np.abs(reals(frozen.data)).max(initial=0.0)))
+                (numbers,) = reals_of(function.framework, [gradient])
+                own = float(numbers @ along)
+                scale = max(scale, float(np.abs(numbers).max(initial=0.0)))
             other = float(seen[o] @ numeric[o])
             # The accuracy of differences: rounding of the values divided by 2 eps, and a small relative error.
             bound = 1e-8 + 1e-8 * float(np.abs(value).sum()) + 1e-7 * float(np.abs(numeric[o]).sum())
@@ -306,7 +303,6 @@ def _analytic(function: FunctionOfInputs, sizes: list[int]) -> tuple[list[list[R
             unit[j] = 1.0
             for i, gradient in enumerate(function.vjp(o, unit)):
                 if gradient is not None:
-                    (value,) = function.framework.values([gradient])
-                    jacobians[i][o][:, j] = reals(value.data)
+                    jacobians[i][o][:, j] = reals_of(function.framework, [gradient])[0]
                     missing[i][o] = False
     return jacobians, missing

@@ -17,7 +17,7 @@ from autotest.gradients.evidence import (
     nudged,
     refuted,
 )
-from autotest.gradients.function import FunctionOfInputs, Real, reals, slope
+from autotest.gradients.function import FunctionOfInputs, Real, moved, reals, slope
 from autotest.gradients.rule import Rule
 from autotest.results.gradient_rows import failing
 
@@ -137,15 +137,13 @@ class JacobianBlock:
 
     def _gradient(self, j: int, size: int, numbers: Real) -> Real:
         """Return the gradient of element `j` of the output, which has `size`, with `numbers` in the input."""
-        unit = np.zeros(size)
-        unit[j] = 1.0
-        return self.function.gradient_at(self.input, numbers, self.output, unit)
+        return self.function.gradient_at(self.input, numbers, self.output, moved(np.zeros(size), j, 1.0))
 
     def _line(self, numbers: Real, k: int) -> Callable[[float], Real]:
-        return lambda step: self.function.at(self.input, _moved(numbers, k, step))[self.output]
+        return lambda step: self.function.at(self.input, moved(numbers, k, step))[self.output]
 
     def _between(self, numbers: Real, k: int) -> Callable[[float], list[Real]]:
-        return lambda step: self.function.between(self.input, _moved(numbers, k, step), self.output)
+        return lambda step: self.function.between(self.input, moved(numbers, k, step), self.output)
 
     def _right_on_both_sides(self, k: int, columns: Real) -> bool:
         return all(self._right_beside(k, columns, side * NEIGHBOUR * self.rule.eps) for side in (-1, 1))
@@ -155,9 +153,8 @@ class JacobianBlock:
         function, i, rule = self.function, self.input, self.rule
         above, below = function.around(i, k, rule.eps, shift)
         numeric = slope(above[self.output], below[self.output], 2 * rule.eps)
-        moved = reals(function.arrays[i].data)
-        moved[k] += shift
-        own = (self._gradient(int(j), numeric.size, moved)[k] for j in columns)
+        beside = moved(reals(function.arrays[i].data), k, shift)
+        own = (self._gradient(int(j), numeric.size, beside)[k] for j in columns)
         return not any(failing(one, numeric[j], rule.atol, rule.rtol) for one, j in zip(own, columns, strict=True))
 
     def _in_lower_precision(self, k: int, analytic: Real) -> tuple[Real, Real]:
@@ -216,8 +213,8 @@ class JacobianBlock:
         """Return the values of the output, one row for each of `points` in place of input element `k`."""
         centre = reals(self.function.arrays[self.input].data)
         here = np.arange(centre.size) == k
-        moved = (np.where(here, point, centre) for point in points)
-        return np.array([found[self.output] for found in self.function.at_each(self.input, moved)])
+        instead = (np.where(here, point, centre) for point in points)
+        return np.array([found[self.output] for found in self.function.at_each(self.input, instead)])
 
 
 def _irregular(first: float, last: float) -> Real:
@@ -237,9 +234,3 @@ def _fourth_differences(seen: Real, points: Real) -> Real:
         weights *= 16 / np.abs(weights).sum(axis=1, keepdims=True)
         terms = (weights[:, j, None] * seen[j : j + len(weights)] for j in range(5))
         return np.abs(sum(terms, np.zeros(1)))
-
-
-def _moved(numbers: Real, k: int, step: float) -> Real:
-    moved = numbers.copy()
-    moved[k] += step
-    return moved

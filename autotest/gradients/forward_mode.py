@@ -10,7 +10,7 @@ import numpy as np
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.evidence import Line, has_ties, is_rough, magnitude_of, refuted
-from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals
+from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals, reals_of
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, extent_of, flowing_through, is_wide
 from autotest.gradients.rule import RULE
@@ -137,13 +137,10 @@ def _run(
 ) -> tuple[list[Real], list[Real | None]]:
     """Return the results and their tangents, with the leaf moved by `step` times its tangent."""
     run = _moved(program, parts, framework, step)
-
-    def numbers(slot: int) -> Real | None:
-        return None if run.values[slot] is None else reals(framework.values([run.values[slot]])[0].data)
-
-    return [reals(framework.values([run.values[slot]])[0].data) for slot in parts.results], list(
-        map(numbers, parts.tangents)
-    )
+    tangents = [run.values[slot] for slot in parts.tangents]
+    return reals_of(framework, [run.values[slot] for slot in parts.results]), [
+        None if one is None else reals_of(framework, [one])[0] for one in tangents
+    ]
 
 
 def _between(program: Program, parts: ForwardParts, framework: Framework, step: float, judged: int) -> list[Real]:

@@ -40,8 +40,7 @@ class FunctionOfInputs:
         self.framework = framework
         self._function, self._between = function, between
         self.inputs = list(inputs)
-        tensors = framework.tensor_types
-        self.varied = [i for i, x in enumerate(inputs) if isinstance(x, tensors) and framework.can_backpropagate(x)]
+        self.varied = [i for i, item in enumerate(inputs) if is_varied(framework, item)]
         frozen = framework.values([self.inputs[i] for i in self.varied])
         self.arrays = [value.as_array() for value in frozen]
         self._chosen: list[int] | None = None
@@ -56,8 +55,7 @@ class FunctionOfInputs:
             TypeError: if an output is of complex32, which NumPy does not have.
         """
         returned = self._function(*(self.inputs if inputs is None else inputs))
-        flat = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
-        flat = [item for item in flat if isinstance(item, self.framework.tensor_types)]
+        flat = [item for item in as_tuple(returned) if isinstance(item, self.framework.tensor_types)]
         if self._chosen is None:
             dtypes = [value.dtype for value in self.framework.values(flat)]
             if "complex32" in dtypes:  # NumPy lacks it, and differences in complex64 are too inexact
@@ -83,7 +81,7 @@ class FunctionOfInputs:
 
     def values(self) -> list[Real]:
         """Return the outputs for the current inputs as flat arrays of real numbers."""
-        return [reals(value.data) for value in self.framework.values(self.outputs())]
+        return reals_of(self.framework, self.outputs())
 
     def at(self, which: int, data: Real) -> list[Real]:
         """Return `values` with the real numbers `data` in the varied input number `which`; restore the input."""
@@ -103,25 +101,20 @@ class FunctionOfInputs:
         with self._restored(which):
             self.put(which, data)
             judged = self.outputs()[output]
-            inner = [item for item in self._between() if item is not judged]
-            return [reals(value.data) for value in self.framework.values(inner)]
+            return reals_of(self.framework, [item for item in self._between() if item is not judged])
 
     def around(self, which: int, k: int, step: float, shift: float = 0.0) -> tuple[list[Real], list[Real]]:
         """Return `values` with element `k` of an input increased, and decreased, by `step`, after adding `shift`."""
-        centre = reals(self.arrays[which].data)
-        centre[k] += shift
-        above, below = centre.copy(), centre.copy()
-        above[k] += step
-        below[k] -= step
-        higher, lower = self.at_each(which, (above, below))
-        return higher, lower
+        centre = moved(reals(self.arrays[which].data), k, shift)
+        above, below = self.at_each(which, (moved(centre, k, step), moved(centre, k, -step)))
+        return above, below
 
     def gradient_at(self, which: int, data: Real, output: int, cotangent: Real) -> Real:
         """Return the gradient of an output by the varied input number `which`, see `at`; zeros if there is none."""
         with self._restored(which):
             self.put(which, data)
             found = self.vjp(output, cotangent)[which]
-            return np.zeros(data.size) if found is None else reals(self.framework.values([found])[0].data)
+            return np.zeros(data.size) if found is None else reals_of(self.framework, [found])[0]
 
     @contextlib.contextmanager
     def _restored(self, which: int) -> Iterator[None]:
@@ -146,10 +139,8 @@ class FunctionOfInputs:
         with self._restored(which):
             for k in range(centre.size):
                 sides = []
-                for moved in (centre[k] + step, centre[k] - step):
-                    data = centre.copy()
-                    data[k] = moved
-                    self.put(which, data)
+                for length in (step, -step):
+                    self.put(which, moved(centre, k, length))
                     sides.append(self.values())
                 found.append([_slope(above, below, 2 * step) for above, below in zip(*sides, strict=True)])
         return found
@@ -196,6 +187,28 @@ def _slope(above: Real, below: Real, distance: float) -> Real:
     return found
 
 
+def as_tuple(tensors: Any) -> tuple[Any, ...]:
+    """Return one tensor, or a sequence, as a tuple."""
+    return tuple(tensors) if isinstance(tensors, (tuple, list)) else (tensors,)
+
+
+def is_varied(framework: Framework, item: Any) -> bool:
+    """Return whether `item` is a tensor that requires grad."""
+    return isinstance(item, framework.tensor_types) and framework.can_backpropagate(item)
+
+
+def moved(numbers: Real, k: int, step: float) -> Real:
+    """Return a copy of `numbers` with `step` added to element `k`."""
+    copy = numbers.copy()
+    copy[k] += step
+    return copy
+
+
+def reals_of(framework: Framework, tensors: Sequence[Any]) -> list[Real]:
+    """Return the contents of each tensor as `reals`."""
+    return [reals(value.data) for value in framework.values(tensors)]
+
+
 def reals(data: Real) -> Real:
     """Return a flat copy of `data` as real numbers; a complex number becomes two.
 
@@ -223,13 +236,8 @@ def second_order(framework: Framework, function: Callable[..., Any], count: int)
 
     def first(*arguments: Any) -> list[Any]:
         inputs, cotangents = arguments[:count], arguments[count:]
-        returned = function(*inputs)
-        flat = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
-
-        def differentiable(item: Any) -> bool:
-            return isinstance(item, framework.tensor_types) and framework.can_backpropagate(item)
-
-        outputs, varied = list(filter(differentiable, flat)), list(filter(differentiable, inputs))
+        outputs = [item for item in as_tuple(function(*inputs)) if is_varied(framework, item)]
+        varied = [item for item in inputs if is_varied(framework, item)]
         if not outputs:
             return []
         found = framework.gradients(outputs, varied, cotangents[: len(outputs)], create_graph=True)

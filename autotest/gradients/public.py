@@ -13,17 +13,9 @@ from autotest.base.calling import joined
 from autotest.base.errors import GradcheckError, OverlappingMemory, UsageError
 from autotest.base.plural import several
 from autotest.frameworks import ABSENT, Framework
-from autotest.gradients.arguments import (
-    as_arguments,
-    check_flags,
-    check_function,
-    check_needs,
-    check_numbers,
-    framework_of,
-    is_varied,
-)
+from autotest.gradients.arguments import check_flags, check_function, check_needs, check_numbers, framework_of
 from autotest.gradients.checking import GradcheckResult, check
-from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
+from autotest.gradients.function import FunctionOfInputs, as_tuple, is_varied, overlaps, second_order
 from autotest.gradients.rule import Rule
 from autotest.program import Array
 from autotest.report import gradients as report
@@ -103,7 +95,7 @@ def gradcheck(
     batched_forward = {"check_batched_forward_grad": check_batched_forward_grad}
     check_needs("gradcheck", "check_forward_ad", check_forward_ad, batched_forward)
     masked = joined("gradcheck", masked=masked, check_sparse_nnz=check_sparse_nnz)
-    given = as_arguments(inputs)
+    given = as_tuple(inputs)
     framework = framework_of(given)
     check_function(framework, func, given)
     _refuse_overlap(framework, given)
@@ -191,7 +183,7 @@ def gradgradcheck(
         raise UsageError("gradgradcheck: expected check_fwd_over_rev or check_rev_over_rev, or both, to be True")
     reverse_only = {"check_undefined_grad": check_undefined_grad, "check_batched_grad": check_batched_grad}
     check_needs("gradgradcheck", "check_rev_over_rev", check_rev_over_rev, reverse_only)
-    given = as_arguments(inputs)
+    given = as_tuple(inputs)
     framework = framework_of(given)
     check_function(framework, func, given)
     made = made_cotangents(framework, func, given)
@@ -202,7 +194,7 @@ def gradgradcheck(
         )
     if gen_non_contig_grad_outputs:
         made = tuple(_scattered(framework, item) for item in made)
-    cotangents = made if grad_outputs is None else as_arguments(grad_outputs)
+    cotangents = made if grad_outputs is None else as_tuple(grad_outputs)
     types = framework.tensor_types
     shapes, wanted = (
         [framework.shape(item) if isinstance(item, types) else ("?",) for item in each] for each in (cotangents, made)

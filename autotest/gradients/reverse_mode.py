@@ -12,7 +12,7 @@ import numpy as np
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.evidence import magnitude_of
-from autotest.gradients.function import Real, from_reals, real_shape, reals
+from autotest.gradients.function import Real, from_reals, is_varied, real_shape, reals, reals_of
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.rule import RULE
 from autotest.gradients.sums import SumOfInput, row_of_element
@@ -218,7 +218,7 @@ class _Pushed:
                     return None
                 note = f"the gradient is of {value.dtype} and shape {value.data.shape}, "
                 note += f"its input of {array.dtype} and shape {array.data.shape}"
-                return GradientRow(name, "", False, 0.0, 0.0, "", "", 0.0, 0.0, 0.0, note)
+                return GradientRow(name, "", False, note=note)
             analytic = value.data
         own, drawn = reals(analytic), reals(array.data)
 
@@ -251,7 +251,7 @@ class _Pushed:
         gradient = self._framework.gradient(self._tensor(self._replayed(program, None), leaf))
         if gradient is None:
             return np.zeros(reals(program.arrays[leaf.index].data).size)
-        return reals(self._framework.values([gradient])[0].data)
+        return reals_of(self._framework, [gradient])[0]
 
     def _between(self, program: Program) -> list[Real]:
         """Return the results through which gradients flow; the only result that is backpropagated is not among them."""
@@ -269,12 +269,8 @@ class _Pushed:
 def flowing_through(calls: Sequence[Call], run: Replayed, framework: Framework, judged: Any) -> list[Real]:
     """Return the results of `calls` in `run` through which gradients flow, without the tensor `judged`."""
     computed = (run.values[call.slot] for call in calls if call.kind in OPERATIONS)
-    flowing = [
-        value
-        for value in computed
-        if isinstance(value, framework.tensor_types) and value is not judged and framework.can_backpropagate(value)
-    ]
-    return [reals(value.data) for value in framework.values(flowing)]
+    flowing = [value for value in computed if value is not judged and is_varied(framework, value)]
+    return reals_of(framework, flowing)
 
 
 def weighted(cotangent: Real, values: Real) -> float:

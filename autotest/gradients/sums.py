@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.gradients.evidence import Line, has_neighbours, is_rough, is_unstable, magnitude_of, nudged, refuted
 from autotest.gradients.exemptions import NEIGHBOUR
-from autotest.gradients.function import FunctionOfInputs, Real, real_shape, reals, slope
+from autotest.gradients.function import FunctionOfInputs, Real, moved, real_shape, reals, slope
 from autotest.gradients.rule import Rule
 from autotest.results.gradient_rows import GradientRow, Jacobians, failing, index_text, row_of
 
@@ -44,26 +44,21 @@ class SumOfInput:
             tied = wrong and has_neighbours(self.drawn, k, rule.eps)
             if wrong and not (tied and self._right_on_both_sides(k, rule)):
                 near = [self.gradient(numbers)[k] for numbers in nudged(self.drawn)]
-                inner = lambda step, k=k: self.between(self._with(k, step))  # noqa: E731
+                inner = lambda step, k=k: self.between(moved(self.drawn, k, step))  # noqa: E731
                 if is_unstable(near, abs(analytic[k] - numeric)) or is_rough(inner, rule, analytic[k]):
                     continue
                 return k, float(numeric)
         return None
 
     def _moved(self, k: int, step: float) -> float:
-        return self.total(self._with(k, step))
-
-    def _with(self, k: int, step: float) -> Real:
-        moved = self.drawn.copy()
-        moved[k] += step
-        return moved
+        return self.total(moved(self.drawn, k, step))
 
     def _right_on_both_sides(self, k: int, rule: Rule) -> bool:
         """Return whether the derivatives by element `k` agree with differences on both sides of its neighbours."""
         eps = rule.eps
         for shift in (-NEIGHBOUR * eps, NEIGHBOUR * eps):
             above, below = (np.array(self._moved(k, shift + step)) for step in (eps, -eps))
-            own = self.gradient(self._with(k, shift))[k]
+            own = self.gradient(moved(self.drawn, k, shift))[k]
             if failing(np.array(own), slope(above, below, 2 * eps), rule.atol, rule.rtol):
                 return False
         return True
@@ -134,7 +129,7 @@ def _row(summed: SumOfInput, shape: tuple[int, ...], rule: Rule, names: tuple[st
     analytic = summed.gradient(summed.drawn)
     found = summed.wrong_element(analytic, rule)
     if found is None:
-        return GradientRow(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, rule.atol, "the weighted sum")
+        return GradientRow(*names, True, allowed=rule.atol, note="the weighted sum")
     return row_of_element(names, found, analytic, shape, rule, note="the weighted sum")
 
 

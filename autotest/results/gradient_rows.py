@@ -25,17 +25,17 @@ class GradientRow:
     output: str
     passed: bool
     #: Greatest absolute and greatest relative difference over all elements.
-    absolute: float
-    relative: float
+    absolute: float = 0.0
+    relative: float = 0.0
     #: Indices of the worst element in the input and in the output; its difference exceeds the allowed one most. Empty
     #: for a projection.
-    input_index: str
-    output_index: str
+    input_index: str = ""
+    output_index: str = ""
     #: The two derivatives of the worst element.
-    analytic: float
-    numeric: float
+    analytic: float = 0.0
+    numeric: float = 0.0
     #: ``atol + rtol * |numeric|`` of the worst element.
-    allowed: float
+    allowed: float = 0.0
     note: str = ""
 
 
@@ -81,7 +81,7 @@ def row_of(
     """
     names, analytic, numeric, shapes = pair
     if not analytic.size:
-        return GradientRow(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, atol, note or "no elements")
+        return GradientRow(*names, True, allowed=atol, note=note or "no elements")
     wrong = failing(analytic, numeric, atol, rtol)
     if exempt is not None:
         wrong &= ~exempt

@@ -60,7 +60,7 @@ _VALUES = '''\
 {close}
 def observe(value):
     """Return what is compared of `value`, as plain data."""
-{containers}{dicts}{module}    if not hasattr(value, "requires_grad"):
+{containers}{module}    if not hasattr(value, "requires_grad"):
         return value if type(value).__module__ == "builtins" else type(value).__name__
     facts = {{"type": "tensor", "shape": tuple(value.shape), "dtype": str(value.dtype).split(".")[-1]}}
     facts |= {{"device": value.device.type, "requires_grad": value.requires_grad}}
@@ -104,9 +104,6 @@ _CONTAINERS = """\
     if isinstance(value, (tuple, list)):
         kind = "list" if isinstance(value, list) else "tuple"
         return {"type": kind, "length": len(value), **{at: observe(item) for at, item in enumerate(value)}}
-"""
-
-_DICTS = """\
     if isinstance(value, dict):
         return {"keys": ", ".join(map(repr, value)), **{key: observe(item) for key, item in value.items()}}
 """
@@ -244,8 +241,6 @@ def outline(facts):
 
 '''
 
-_KEYS = "{**expected, **actual}"
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Criterion:
@@ -298,16 +293,11 @@ def values(
             "TOLERANCE = {  # rtol and atol by dtype: |actual - expected| <= atol + rtol * |expected|\n"
             f"    {', '.join(rows[:half])},\n    {', '.join(rows[half:])},\n}}"
         )
-    skipped = [
-        f'"{key}"'
-        for key, checked in (
-            ("dtype", criterion.check_dtype),
-            ("values", criterion.check_values),
-            ("device", devices),
-        )
-        if not checked
-    ]
-    keys = f"[key for key in {{**expected, **actual}} if key not in ({', '.join(skipped)},)]" if skipped else _KEYS
+    checked = {"dtype": criterion.check_dtype, "values": criterion.check_values, "device": devices}
+    skipped = [f'"{key}"' for key, counts in checked.items() if not counts]
+    keys = "{**expected, **actual}"
+    if skipped:
+        keys = f"[key for key in {keys} if key not in ({', '.join(skipped)},)]"
     return _VALUES.format(
         tolerance=table,
         close=CLOSE,
@@ -316,7 +306,6 @@ def values(
         keys=keys,
         module=_MODULE if modules else "",
         containers=_CONTAINERS if containers else "",
-        dicts=_DICTS if containers else "",
         undefined=_UNDEFINED.format(names=", ".join(map(string, undefined))) if undefined else "",
         observed="outline(observe(value)) if name in UNDEFINED else observe(value)" if undefined else "observe(value)",
         **sides,

@@ -45,25 +45,15 @@ if expected == actual:
 sys.exit(print(*f"DIFFERS: {reference} {what} {{expected}}, {candidate} {{actual}}".split()) or 1)
 """
 
-#: Symptom of the finding -> the expression of the script that is compared.
+#: Symptom of the finding -> the expression of the script that is compared, and the words before its value.
 _FACTS = {
-    "shape": "tuple(program({namespace}).shape)",
-    "dtype": 'str(program({namespace}).dtype).split(".")[-1]',
-    "requires_grad": "program({namespace}).requires_grad",
-    "gradient": "program({namespace}) is not None",
-    "structure": "type(program({namespace})).__name__",
-    "length": "len(program({namespace}))",
-    "layout": 'str(program({namespace}).layout).split(".")[-1]',
-}
-#: Symptom of the finding -> the words before the value in the script's output.
-_CALLED = {
-    "shape": "has shape",
-    "dtype": "has dtype",
-    "requires_grad": "has requires_grad",
-    "gradient": "has a gradient:",
-    "structure": "gives a",
-    "length": "has length",
-    "layout": "has layout",
+    "shape": ("tuple(program({namespace}).shape)", "has shape"),
+    "dtype": ('str(program({namespace}).dtype).split(".")[-1]', "has dtype"),
+    "requires_grad": ("program({namespace}).requires_grad", "has requires_grad"),
+    "gradient": ("program({namespace}) is not None", "has a gradient:"),
+    "structure": ("type(program({namespace})).__name__", "gives a"),
+    "length": ("len(program({namespace}))", "has length"),
+    "layout": ('str(program({namespace}).layout).split(".")[-1]', "has layout"),
 }
 
 _RUN = """\
@@ -201,12 +191,12 @@ def differing_fact(about: ScriptSubject, name: str, symptom: str) -> str | None:
 
     The property is named by `symptom`, a key of `_FACTS` such as ``"shape"``; for ``"gradient"``, one side has none.
     """
-    fact = _FACTS.get(symptom)
-    if fact is None:
+    if symptom not in _FACTS:
         return None
+    fact, words = _FACTS[symptom]
     reference = f"expected = {fact.format(namespace=about.root)}"
     own = fact.format(namespace=about.fields["namespace"])
-    check = _FACT.format(fact=own, what=_CALLED[symptom], **about.fields)
+    check = _FACT.format(fact=own, what=words, **about.fields)
     expression = naming.expression(name, about.program)
     return script(about, expression, about.imports_then(reference) + check)
 

@@ -11,6 +11,7 @@ from autotest.frameworks.freezing import PLAIN_TYPES, frozen_copies
 from autotest.program import Call, Program, refs
 from autotest.program.isolation import ModuleState
 from autotest.program.semantics import overwritten_operand
+from autotest.replaying.module_alone import state_of
 from autotest.replaying.replay import replay
 
 
@@ -64,7 +65,7 @@ def _read(slots: list[int], values: list[Any], framework: Framework) -> dict[int
         if isinstance(value, PLAIN_TYPES):
             found[slot] = value
         elif isinstance(value, framework.module_types):
-            found[slot] = _state(value, framework)
+            found[slot] = ModuleState(state_of(framework, value), bool(framework.member(value, "training")))
     return found
 
 
@@ -73,9 +74,3 @@ def _result(call: Call, values: list[Any], framework: Framework) -> Any:
     if result is None and (owner := overwritten_operand(call)) is not None:
         result = values[owner.slot]
     return frozen_copies(framework, [result])[0]
-
-
-def _state(module: Any, framework: Framework) -> ModuleState:
-    own = framework.state(module)
-    state = dict(zip(own, frozen_copies(framework, list(own.values())), strict=True))
-    return ModuleState(state, bool(framework.member(module, "training")))

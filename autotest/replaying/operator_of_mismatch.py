@@ -235,8 +235,7 @@ def _contents_after(
         if isinstance(tensor, framework.module_types):
             tensor = framework.state(tensor).get(mismatch.place.removeprefix("."))
         if isinstance(tensor, framework.tensor_types):
-            value = framework.values([tensor])[0]
-            found[done - 1] = dataclasses.replace(value, data=np.array(value.data))
+            found[done - 1] = framework.values([tensor])[0].copied()
 
     replay(program, framework, between_calls=between_calls, upto=max(times) + 1)
     return found

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autotest.comparison import Mismatch, TensorValue
+from autotest.comparison.elementwise import Values
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref, leaves, refs
@@ -107,7 +108,7 @@ def _made_small(record: Record, owner: int, step: OptimizerStep) -> Iterator[Opt
         )
 
 
-def _greatest(arrays: Sequence[np.ndarray[Any, Any]]) -> float:
+def _greatest(arrays: Sequence[Values]) -> float:
     return max((float(np.abs(one).max(initial=0.0)) for one in arrays), default=0.0)
 
 
@@ -200,7 +201,7 @@ class _OptimizerReplay:
 
     def _judged(
         self, own: Any, rounded: Any, decays: Any, other: Any
-    ) -> tuple[bool, float, list[tuple[int, int, np.ndarray[Any, Any]]]]:
+    ) -> tuple[bool, float, list[tuple[int, int, Values]]]:
         """Compare the updates of all steps and tensors.
 
         Args:
@@ -213,7 +214,7 @@ class _OptimizerReplay:
             Whether the candidate's rates are in single precision, the relative error that is then allowed, and the
             relative errors of each step and tensor.
         """
-        rows: list[tuple[int, int, np.ndarray[Any, Any]]] = []
+        rows: list[tuple[int, int, Values]] = []
         exact, rounded_rates, changed = [], [], 0.0
         with np.errstate(all="ignore"):
             for step, row in enumerate(own):
@@ -290,7 +291,7 @@ class _OptimizerReplay:
             return [self._instead(item, live, tensors) for item in value if live.get(id(item), -1) in tensors]
         return Ref(tensors[live[id(value)]])
 
-    def _input(self, data: np.ndarray[Any, Any], *, grad: bool = False, note: str = "") -> int:
+    def _input(self, data: Values, *, grad: bool = False, note: str = "") -> int:
         self._arrays.append(Array(data.astype("float64"), "float64"))
         index = len(self._arrays) - 1
         self._calls.append(tensor_call(self._next, index, self._arrays[-1], requires_grad=grad, note=note))
@@ -334,15 +335,13 @@ def _without_gradients(program: Program) -> Program:
     )
 
 
-def _errors(
-    own: np.ndarray[Any, Any], other: np.ndarray[Any, Any], scale: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
+def _errors(own: Values, other: Values, scale: Values) -> Values:
     """Return ``|own - other| / scale``; infinite where only `other` is NaN, and 0 where `own` is not finite."""
     errors = np.abs(own - other) / scale
     return np.where(np.isfinite(own), np.where(np.isnan(errors), np.inf, errors), 0.0)
 
 
-def _relative_error(own: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
+def _relative_error(own: Values, other: Values) -> float:
     with np.errstate(all="ignore"):  # both sides may have the same infinity
         whole = float(np.linalg.norm(own))
         return float(np.linalg.norm(own - other)) / whole if whole else 0.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from autotest.base.settings import Tolerance
 from autotest.comparison import TensorValue
-from autotest.comparison.elementwise import agree
+from autotest.comparison.elementwise import Values, agree
 from autotest.frameworks import Framework
 from autotest.program import COTANGENT, Program
 from autotest.program.rewriting import assembled, with_arrays, without_gradients
@@ -80,12 +80,12 @@ def _filled(larger: Program, program: Program, number: int) -> Program:
     return with_arrays(larger, arrays)
 
 
-def _margin(data: np.ndarray[Any, Any]) -> int:
+def _margin(data: Values) -> int:
     """Return the number of rows on either side of an input."""
     return _MARGIN * max(len(np.atleast_1d(data)), 1) // max(data.size, 1) + 1
 
 
-def _surrounded(data: np.ndarray[Any, Any], number: int) -> np.ndarray[Any, Any]:
+def _surrounded(data: Values, number: int) -> Values:
     own = np.atleast_1d(data)
     around = np.full((_margin(data), *own.shape[1:]), number).astype(data.dtype)
     return np.concatenate([around, own, around])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from autotest.comparison import Mismatch, TensorValue
-from autotest.comparison.elementwise import same_array
+from autotest.comparison.elementwise import Values, same_array
 from autotest.diagnosis.attribution.locating import operands
 from autotest.frameworks import Pair
 from autotest.program import operator_of
@@ -91,16 +89,16 @@ def beside_ties(agreement: Agreement, first: int | None, pair: Pair) -> list[Mis
     ]
 
 
-def _names(index: np.ndarray[Any, Any], size: int) -> bool:
+def _names(index: Values, size: int) -> bool:
     """Whether `index` names elements from the first on, of which there are `size`; NumPy also counts from the last."""
     return bool(((index >= 0) & (index < size)).all())
 
 
-def _is_once_each(index: np.ndarray[Any, Any], axis: int) -> bool:
+def _is_once_each(index: Values, axis: int) -> bool:
     """Whether `index` names no element twice along `axis`."""
     return bool((np.diff(np.sort(index, axis=axis), axis=axis) != 0).all())
 
 
-def _selected(data: np.ndarray[Any, Any], index: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
+def _selected(data: Values, index: Values, axis: int) -> Values:
     whole = np.expand_dims(index, axis) if index.ndim < data.ndim else index
     return np.take_along_axis(data, whole, axis=axis)

@@ -15,7 +15,7 @@ import numpy as np
 from autotest.base.plural import several
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, limits, passing_tolerance
-from autotest.comparison.elementwise import distance
+from autotest.comparison.elementwise import Values, distance
 from autotest.diagnosis.explaining.decisive_features import OutOfTime, Run
 from autotest.diagnosis.explaining.outcomes import ProgramOutcome
 from autotest.emission import cotangent_of, cotangents, names, program_text
@@ -150,7 +150,7 @@ def _contents(program: Program) -> Iterator[tuple[str, VariedPart | None, list[P
             yield f"the dtype of {name}", None, [with_arrays(program, arrays)]
 
 
-def _uneven(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _uneven(shape: tuple[int, ...]) -> Values:
     return np.asarray(2 * np.cos(np.arange(math.prod(shape)) * 1.7 + 0.3).reshape(shape))
 
 
@@ -229,7 +229,7 @@ def _lines(program: Program) -> list[str]:
     return lines
 
 
-def _in_words(data: np.ndarray[Any, Any]) -> str:
+def _in_words(data: Values) -> str:
     """Return a few elements as they are, and the range of many, so that no change of them goes unsaid."""
     if data.size <= _SHOWN:
         return str(data.tolist())

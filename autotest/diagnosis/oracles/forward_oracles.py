@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autotest.comparison import TensorValue
-from autotest.comparison.elementwise import distance, index_of_greatest
+from autotest.comparison.elementwise import Values, distance, index_of_greatest
 from autotest.diagnosis.oracles.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.oracles.numpy_oracle import numpy_result
 from autotest.diagnosis.oracles.numpy_values import OrderDependent
@@ -209,7 +209,7 @@ class _OracleAnswer(NamedTuple):
     """The result of one oracle, and a function for its result on other operands of the same call."""
 
     name: str
-    value: np.ndarray[Any, Any]
+    value: Values
     answer: AnswerFunction
 
 
@@ -285,7 +285,7 @@ def _opinion(
     )
 
 
-def _allowed(opinion: np.ndarray[Any, Any], dtype: str, scale: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _allowed(opinion: Values, dtype: str, scale: Values) -> Values:
     """Return the rounding error that is allowed in each element.
 
     Args:
@@ -307,7 +307,7 @@ def _under_autocast(program: Program, slot: int) -> bool:
 
 
 def _on_values(
-    name: str, opinion: np.ndarray[Any, Any], allowed: np.ndarray[Any, Any], one: TensorValue, other: TensorValue
+    name: str, opinion: Values, allowed: Values, one: TensorValue, other: TensorValue
 ) -> OracleResult | None:
     """Return the errors of both sides against `opinion`, at the element where one of them has the largest error."""
     # If neither side has the shape of the opinion, for example because NumPy broadcasts, they did not compute the same.
@@ -350,7 +350,7 @@ def _on_dtype(
     return OracleResult(name, f"dtype {opinion}", (errors[0], errors[1]), 0.0, attribute=True)
 
 
-def _gap(opinion: np.ndarray[Any, Any], actual: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _gap(opinion: Values, actual: Values) -> Values:
     """Return the error of each element against `opinion`; infinite if the shapes differ."""
     if opinion.shape != actual.shape:
         return np.full(opinion.shape, np.inf)

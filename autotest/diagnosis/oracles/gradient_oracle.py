@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autotest.comparison import TensorValue
-from autotest.comparison.elementwise import distance, index_of_greatest
+from autotest.comparison.elementwise import Values, distance, index_of_greatest
 from autotest.diagnosis.oracles.oracle_result import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.tape import listed
@@ -36,7 +36,7 @@ from autotest.replaying.agreement import results_of_side
 from autotest.replaying.replay import Place, replay
 
 
-def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
+def _worst(one: Values, other: Values) -> tuple[int, ...] | None:
     if one.shape != other.shape or not one.size:
         return None
     return index_of_greatest(distance(one, other.astype(one.dtype)))
@@ -135,7 +135,7 @@ def _changes_gradients(program: Program, call: Call) -> bool:
     return clips_gradients(call) or base_name(call) == "zero_grad" or assigned or into_gradient
 
 
-def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None:
+def _gradient(value: Any, shape: tuple[int, ...]) -> Values | None:
     """Return a gradient as an array, with zeros for a missing one; None if `value` does not fit `shape`."""
     if value is None:
         return np.zeros(shape)
@@ -314,7 +314,7 @@ def _pushed(program: Program, side: Framework, pushing: int) -> tuple[float, flo
     return total, size
 
 
-def _in_double_precision(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _in_double_precision(data: Values) -> Values:
     return data.astype(np.complex128 if data.dtype.kind == "c" else np.float64)
 
 
@@ -339,7 +339,7 @@ def _multiplies_zero(gradient: float, program: Program, pushing: int, framework:
     return bool(np.isnan(gradient)) and any((cotangent == 0).any() for cotangent in cotangents)
 
 
-def _norm_of_terms(arrays: Sequence[np.ndarray[Any, Any]], weights: Sequence[np.ndarray[Any, Any]]) -> float:
+def _norm_of_terms(arrays: Sequence[Values], weights: Sequence[Values]) -> float:
     """Return the Euclidean norm of all products of the finite elements of `arrays` with their weights."""
     terms = [np.abs(array * weight).reshape(-1) for array, weight in zip(arrays, weights, strict=True)]
     held = np.concatenate([one[np.isfinite(one)] for one in terms] or [np.zeros(0)])

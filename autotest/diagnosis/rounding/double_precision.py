@@ -13,7 +13,7 @@ import numpy as np
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, limits
-from autotest.comparison.elementwise import differing
+from autotest.comparison.elementwise import Values, differing
 from autotest.comparison.values import tolerated_as
 from autotest.diagnosis.rounding.measurement import Measured, Rounding, Spread, measure, reaches
 from autotest.diagnosis.rounding.perturbation import RUNS, perturbed
@@ -310,7 +310,7 @@ def _has_doubles(framework: Framework) -> bool:
         return False
 
 
-def _summed(values: np.ndarray[Any, Any]) -> float:
+def _summed(values: Values) -> float:
     """Return the error of a sum of the magnitudes `values` in any order, in roundoffs: 4 or sqrt(n) times their sum."""
     return max(4.0, math.sqrt(values.size)) * float(values.sum(dtype=np.float64))
 
@@ -327,7 +327,7 @@ def _is_without_roundoff(call: Call) -> bool:
     return plain_name(call.target) in _WITHOUT_ROUNDOFF and not call.kwargs.get("decimals")
 
 
-def as_array(value: Any) -> np.ndarray[Any, Any] | None:
+def as_array(value: Any) -> Values | None:
     """Return the numbers of a tensor, or a plain number, as an array; None for any other value."""
     if type(value) is TensorValue:
         return value.data

@@ -343,16 +343,12 @@ def recover(
 def _recovered(position: Position, context: RunContext) -> tuple[Finding, FindingRecord] | Verification:
     task = task_of(position, context.pair)
     conditions = conditions_of(position, context)
-    ahead = not conditions.own_import
-    with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=ahead)) as server:
-        found = _died_again(task, conditions, server)
-        if not isinstance(found, Verification):
-            finding = _with_script(found, conditions, server)
-    if isinstance(found, Verification):
-        # The dead process had imported the frameworks itself. In a fork, the fatal call may only raise an exception.
-        with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=False)) as server:
-            found = _died_again(task, conditions, server, [next(attempts(task))])
-            if isinstance(found, Verification):
-                return found
-            finding = _with_script(found, conditions, server, forks=False)
-    return finding, keep(finding, task.where, context.options.directory)
+    # The dead process had imported the frameworks itself. In a fork, the fatal call may only raise an exception.
+    for ahead, forks in ((not conditions.own_import, True), (False, False)):
+        with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=ahead)) as server:
+            found = _died_again(task, conditions, server, None if forks else [next(attempts(task))])
+            if not isinstance(found, Verification):
+                finding = _with_script(found, conditions, server, forks=forks)
+                return finding, keep(finding, task.where, context.options.directory)
+    assert isinstance(found, Verification)
+    return found

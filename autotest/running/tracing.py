@@ -123,12 +123,12 @@ def trace(
             errors.touch()
             with contextlib.closing(server.process(_run, where, attempt, conditions, folder, log=errors)) as process:
                 ended = _wait(process, folder, where.file, conditions.deadline, hangs=hangs)
-            return _ended(folder, parts, ended, last_words(errors.read_text(errors="replace")))
+            return _left_behind(folder, parts, ended, last_words(errors.read_text(errors="replace")))
 
     return server.retried(traced)
 
 
-def _ended(folder: Path, parts: Sequence[RanTrials], ended: _Ended, words: str) -> TracedTrial:
+def _left_behind(folder: Path, parts: Sequence[RanTrials], ended: _Ended, words: str) -> TracedTrial:
     """Return what a child that ran `parts` left in `folder`; `words` are its last ones."""
     raised = _text(folder / _RAISED)
     part, index = map(int, (_text(folder / _INDEX) or f"0 {parts[0].indices.stop - 1} 0").split()[:2])

@@ -67,7 +67,7 @@ class Judge:
         self._deadly = collections.Counter(deadly or {})
         self._settings = Settings(check_errors=True)
         self._lacking = lacking or Lacking(pair)
-        self._examined: dict[tuple[str, str], int] = {}
+        self._examined: collections.Counter[tuple[str, str]] = collections.Counter()
         #: For each program examined closely, whether its results have the shape of an input.
         self._looked_into: set[frozenset[bool]] = set()
 
@@ -178,11 +178,11 @@ class Judge:
         `_EXAMINED` times, it is no longer tried.
         """
         key = ("is_nondeterministic", mismatch.key)
-        if self._examined.get(key, 0) >= _EXAMINED:
+        if self._examined[key] >= _EXAMINED:
             return False
         is_nondeterministic = probing.is_nondeterministic(program, self._pair.reference)
         if not is_nondeterministic and not mismatch.of_numbers:
-            self._examined[key] = self._examined.get(key, 0) + 1
+            self._examined[key] += 1
         return is_nondeterministic
 
     def _double_gradient(self, found: SampleJudgement, plain: Program, once: Replayed) -> None:
@@ -253,7 +253,7 @@ class Judge:
         if any(not item.of_numbers for item in agreement.mismatches):
             return False
         key = agreement.mismatches[0].symptom, agreement.mismatches[0].key
-        if self._examined.get(key, 0) >= _EXAMINED:
+        if self._examined[key] >= _EXAMINED:
             return False
         try:
             with np.errstate(all="ignore"):
@@ -261,7 +261,7 @@ class Judge:
         except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts as one
             verdict = None
         if verdict is None:
-            self._examined[key] = self._examined.get(key, 0) + 1
+            self._examined[key] += 1
         return verdict is not None
 
     def _without_ties(self, found: SampleJudgement, agreement: Agreement) -> list[Mismatch]:

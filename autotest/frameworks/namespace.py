@@ -124,10 +124,9 @@ class Namespace(Framework):
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
         if array.dtype in self._lacking_dtypes:
             self.resolve(array.dtype)  # raises the framework's own `AttributeError`
+        made = self.from_numpy(array.data)
         if array.dtype == "bfloat16":
-            made = self.from_numpy(array.data).to(self.root.bfloat16)
-        else:
-            made = self.from_numpy(array.data)
+            made = made.to(self.root.bfloat16)
         if device != "cpu":
             made = made.to(device)
         return made.requires_grad_() if requires_grad else made

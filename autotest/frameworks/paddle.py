@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
@@ -18,6 +17,7 @@ from autotest.emission import Script, naming
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, Absent
 from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
+from autotest.frameworks.pair import warnings_ignored
 from autotest.frameworks.traced import Traced, TracedNamespace, Transcript, opened
 from autotest.frameworks.transcribing import bare
 from autotest.program import Array, CallKind, Operand, Root
@@ -53,8 +53,7 @@ class PaddleFramework(Namespace):
         super().__init__("paddle", "paddle")
 
     def import_root(self) -> ModuleType:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns that no compiler cache is installed
+        with warnings_ignored():  # it warns that no compiler cache is installed
             root = super().import_root()
         if not hasattr(root, "compat"):
             raise FrameworkMissing(

@@ -8,13 +8,14 @@ import functools
 import inspect
 import pathlib
 import typing
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import torch
 from torch.overrides import get_overridable_functions, resolve_name
 
+from autotest.frameworks.pair import warnings_ignored
+from autotest.frameworks.torch_names import object_at
 from generators.arguments import Parameter, Takes
 
 #: Type in a schema or an annotation -> kind of argument.
@@ -43,8 +44,7 @@ _LEFT_OUT: Final = frozenset("out dtype layout device pin_memory memory_format g
 def public_names() -> tuple[str, ...]:
     """Return the dotted paths below torch of all functions that `torch.overrides` lists, except private ones."""
     found: set[str] = set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings_ignored():
         for functions in get_overridable_functions().values():
             for function in functions:
                 name = None
@@ -64,7 +64,7 @@ def overloads(path: str) -> list[tuple[Parameter, ...]]:
 
     Signatures with a required parameter of such a type are left out.
     """
-    function = functools.reduce(getattr, path.split("."), torch)
+    function = object_at(path, torch)
     written = _of_python(function)
     found = [written] if written is not None else []
     for schema in _schemas().get(path.rpartition(".")[2], ()):

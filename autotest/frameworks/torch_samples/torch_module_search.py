@@ -6,12 +6,12 @@ import contextlib
 import functools
 import inspect
 import itertools
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import torch
 
+from autotest.frameworks.pair import warnings_ignored
 from autotest.frameworks.torch_samples.torch_options import changed_options, option_values
 from autotest.frameworks.torch_samples.torch_search import (
     CallArguments,
@@ -124,8 +124,7 @@ def _other_sizes(came: Any) -> Iterator[tuple[int, ...]]:
 def _built(kind: Any, use: ModuleUse, drawer: TensorDrawer) -> Any:
     """Return the module of `use`. The seed of its parameters is always the same."""
     torch.default_generator.manual_seed(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecation warnings of torch
+    with warnings_ignored():  # deprecation warnings of torch
         return kind(*use.args, **use.kwargs).to(drawer.dtype)
 
 
@@ -162,8 +161,7 @@ def _first_effect(
     If there is none, the first inputs that `made` accepts are returned, or None; see `torch_search.first_effect`.
     """
     modules: list[Any] = []
-    with contextlib.suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with contextlib.suppress(Exception), warnings_ignored():
         modules += [_built(kind, one, drawer) for one in (made, plain)]
         candidates: list[CallArguments] = [(given_inputs, {}) for given_inputs in inputs]
         index, tells = first_effect(modules[0], lambda index: given(modules[1], candidates[index]), candidates)
@@ -191,8 +189,7 @@ def _are_alike(args: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
 def _called(
     kind: Any, args: tuple[Any, ...], inputs: Sequence[tuple[Any, ...]], drawer: TensorDrawer
 ) -> list[tuple[Any, ...]]:
-    with contextlib.suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with contextlib.suppress(Exception), warnings_ignored():
         return accepted(kind(*args).to(drawer.dtype), inputs)
     return []
 

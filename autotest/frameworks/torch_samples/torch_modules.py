@@ -7,7 +7,6 @@ import functools
 import inspect
 import itertools
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ import torch
 from autotest.base.errors import FrameworkMissing, NotReplayable
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.pair import warnings_ignored
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_samples.torch_module_search import CONSTRUCTED, ModuleUse, module_uses
@@ -129,8 +129,7 @@ class ModuleDatabase:
                         yield ModuleUse(built.args, built.kwargs, called.args, called.kwargs, training)
 
     def _module(self, key: str, made: ModuleUse, dtype: str) -> Any:
-        with contextlib.suppress(Exception), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with contextlib.suppress(Exception), warnings_ignored():
             return self._classes[key](*made.args, **made.kwargs).to(getattr(torch, dtype)).train(made.training)
         return None
 

@@ -118,7 +118,7 @@ def with_options(
         drawer: draws the tensors that arguments get.
     """
     offered = option_values(drawer)
-    named = functools.reduce(getattr, path.split("."), torch)
+    named = object_at(path, torch)
     known = _sampled_values(samples)
     values = list(changed_options(named, 1, offered)) or list(_of_schemas(path, offered))
     values += [("dtype", dtype) for dtype in _DTYPES if takes_dtype(path)]
@@ -277,7 +277,7 @@ def with_names(path: str, samples: Iterable[Any]) -> Iterator[Any]:
 
 def _names_after_first(path: str, count: int) -> list[tuple[str, ...]]:
     """Return the names of the `count` parameters after the first, for each signature that has them."""
-    function = functools.reduce(getattr, path.split("."), torch)
+    function = object_at(path, torch)
     named = [[parameter.name for parameter in found if not parameter.named] for found in overloads(path)]
     with contextlib.suppress(ValueError, TypeError):
         parameters = inspect.signature(function).parameters.values()

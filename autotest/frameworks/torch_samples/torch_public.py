@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,8 +15,10 @@ import torch
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
+from autotest.frameworks.pair import warnings_ignored
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
+from autotest.frameworks.torch_names import object_at
 from autotest.frameworks.torch_samples.torch_random import with_own_state
 from autotest.frameworks.torch_schemas import overloads, public_names
 from autotest.program import Operand, Ref
@@ -143,10 +144,9 @@ def _live_value(value: Any, dtype: str, bits: int) -> Any:
 def _accepts(path: str, live: tuple[list[Any], Mapping[str, Any]]) -> bool:
     """Return whether torch accepts these arguments and returns something other than None."""
     args, named = live
-    function = functools.reduce(getattr, path.split("."), torch)
+    function = object_at(path, torch)
     if path.endswith("_") and args and isinstance(args[0], torch.Tensor):
         args = [args[0].clone(), *args[1:]]
-    with contextlib.suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with contextlib.suppress(Exception), warnings_ignored():
         return function(*args, **named) is not None
     return False

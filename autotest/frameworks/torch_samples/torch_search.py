@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 import torch
+
+from autotest.frameworks.pair import warnings_ignored
 
 #: Shapes of the tensors that are tried, the most common first. They are chosen to fit one another in some function.
 _SHAPES: Final = ((2, 4), (2, 4, 8), (2, 4, 8, 8), (2, 4, 6, 6, 6), (4,), (4, 4), (2, 3, 4), (2, 4, 4))
@@ -48,8 +49,7 @@ def accepted(function: Callable[..., Any], candidates: Sequence[tuple[Any, ...]]
     """Return the argument tuples that `function` accepts and returns a tensor or a number for."""
     found: list[tuple[Any, ...]] = []
     for arguments in candidates:
-        with contextlib.suppress(Exception), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with contextlib.suppress(Exception), warnings_ignored():
             if _is_informative(function(*_copies(arguments))):
                 found.append(arguments)
     return found
@@ -87,8 +87,7 @@ def given(function: Callable[..., Any], arguments: CallArguments) -> Any:
     """
     torch.default_generator.manual_seed(0)
     leaves: list[Any] = []
-    with contextlib.suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with contextlib.suppress(Exception), warnings_ignored():
         args, kwargs = _copied((tuple(arguments[0]), dict(arguments[1])), leaves)
         value = function(*args, **kwargs)
         return (value, _gradients(value, leaves), _tensors((args, kwargs))) if _is_informative(value) else None

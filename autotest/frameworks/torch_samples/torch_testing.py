@@ -14,7 +14,6 @@ import random
 import sys
 import types
 import unittest
-import warnings
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ import torch
 
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.lazy_imports import lazily_imported
+from autotest.frameworks.pair import warnings_ignored
 
 #: Operators that write out of bounds on the CPU if lengths, targets, pivots or `out=` do not fit. After that, no result
 #: of the process can be trusted. Most mutations of their samples do not fit.
@@ -40,8 +40,7 @@ def internal(name: str) -> Any:
         FrameworkMissing: if this torch has no such module, or if it cannot be imported.
     """
     full = f"torch.testing._internal.{name}"
-    with _stand_ins(), warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
-        warnings.simplefilter("ignore")
+    with _stand_ins(), warnings_ignored(), torch.random.fork_rng(devices=[]):
         # If the import fails because it needs one of the postponed modules, import it again with them.
         with contextlib.suppress(Exception), lazily_imported(*_SELDOM):
             return importlib.import_module(full)

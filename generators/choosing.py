@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
 from generators.levels import BLOCK, LEVELS, NAMES, PLACES
-from generators.plan import has_ordinary_numbers, like, row
+from generators.plan import has_ordinary_numbers, is_tall, like, row
 from generators.source import Alternatives, Source, trial_of
 
 #: The choices of a trial up to and including one of them, which identify this one in all trials of a test.
@@ -42,6 +42,11 @@ _OF_THREE, _MOST_IN_THREES = 10.0, 4
 #: Worth of a new pair of a choice and "NaN or infinities among the numbers", which few trials have; and the level that
 #: stands for both of these.
 _OF_FEW, _AMONG_NOT_FINITE = 6.0, (-1, 0)
+#: Worth of a pair of a choice and "matrices are tall", and the level that stands for these. The levels of sizes do not
+#: tell them from wide ones, and algorithms do: `full_matrices` matters for a tall matrix.
+_OF_TALL, _AMONG_TALL = 6.0, (-3, 0)
+#: Greatest number of rows that have in common what each alternative should come beside at the cost of other pairs.
+_FEW_ROWS = BLOCK // 2
 #: Worth of the first row of a choice in which it can show a fault, and the level that stands for such rows. Special
 #: numbers and zeros hide what most operators compute, so each choice is also needed with ordinary numbers.
 _OF_ORDINARY, _AMONG_ORDINARY = 30.0, (-2, 0)
@@ -149,24 +154,21 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
     if left is None:
         return None
     earlier = [_assigned(block, column[:length]) for length in range(1, len(column))]
+    choices_of = [
+        [(len(NAMES) + at, -1 if other is None else other[place]) for at, other in enumerate(earlier)]
+        for place in range(BLOCK)
+    ]
     #: The earlier choices with the same alternatives that have not taken the same one as this one.
     unequal = {len(NAMES) + at for at, alternatives in enumerate(column[:-1]) if alternatives == column[-1]}
     had: Counter[tuple[int, _Beside]] = Counter()
     rows = [[*enumerate(row(block * BLOCK + place))] for place in range(BLOCK)]
     times = Counter(feature for features in rows for feature in features)
+    worths = [_worth(block * BLOCK + place, rows[place], times, choices_of[place]) for place in range(BLOCK)]
     dealt = [0] * BLOCK
     for step in range(BLOCK):
         place = step * _STEP % BLOCK
-        features = rows[place]
-        choices = [(len(features) + at, -1 if other is None else other[place]) for at, other in enumerate(earlier)]
-        twos = [*itertools.combinations(choices[:_MOST_IN_THREES], 2)]
-        alike = [_AMONG_NOT_FINITE] if features[_VALUES][1] in _NOT_FINITE else []
-        ordinary = [_AMONG_ORDINARY] if has_ordinary_numbers(block * BLOCK + place) else []
-        worth: list[tuple[_Beside, float]] = [(beside, _OF_THREE) for beside in twos]
-        worth += [(beside, _OF_FEW) for beside in alike]
-        worth += [(beside, _OF_ORDINARY) for beside in ordinary]
-        worth += [(feature, 1 / times[feature] ** 2) for feature in features]
-        unlike = unequal if ordinary else set()
+        features, choices, worth = rows[place], choices_of[place], worths[place]
+        unlike = unequal if has_ordinary_numbers(block * BLOCK + place) else set()
         hiding = one_at if features[_LAYOUT][1] in _HIDDEN_BY_ONE else -1
 
         def score(
@@ -190,7 +192,71 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
             had.update((chosen, beside) for beside in [*(beside for beside, _ in worth), *choices])
             unlike.difference_update(one for one, other in choices if other == chosen)
         dealt[place] = chosen
-    return tuple(dealt)
+    # A dimension's size of 1 stays where it hides no layout.
+    return tuple(dealt if one_at >= 0 else _improved(block, dealt, worths, choices_of))
+
+
+def _worth(
+    index: int, features: Sequence[_Level], times: Mapping[_Level, int], choices: Sequence[_Level]
+) -> list[tuple[_Beside, float]]:
+    """Return what an alternative is combined with in trial `index`, other than a single choice, and what that is worth.
+
+    `times` is the number of rows of the block that have a feature.
+    """
+    found: list[tuple[_Beside, float]] = [
+        (beside, _OF_THREE) for beside in itertools.combinations(choices[:_MOST_IN_THREES], 2)
+    ]
+    if features[_VALUES][1] in _NOT_FINITE:
+        found.append((_AMONG_NOT_FINITE, _OF_FEW))
+    if has_ordinary_numbers(index):
+        found.append((_AMONG_ORDINARY, _OF_ORDINARY))
+    return [*found, *((feature, 1 / times[feature] ** 2) for feature in features)]
+
+
+def _improved(
+    block: int,
+    dealt: list[int],
+    worths: Sequence[Sequence[tuple[_Beside, float]]],
+    choices_of: Sequence[Sequence[_Level]],
+) -> list[int]:
+    """Return `dealt` with alternatives swapped, so that each one comes beside what few rows have, if these suffice.
+
+    Alternatives are dealt row by row, and the last rows have to take what is left.
+    """
+
+    def value(swapped: Sequence[int]) -> float:
+        met: dict[tuple[int, _Beside], float] = {}
+        for place in planned:
+            met.update(((swapped[place], beside), worth) for beside, worth in worths[place])
+            met.update(((swapped[place], choice), _OF_CHOICES) for choice in choices_of[place])
+        return sum(met.values())
+
+    planned = range(0 if block else 1, BLOCK)  # the choices of the very first trial are random
+    tall = [(_AMONG_TALL, _OF_TALL)]
+    worths = [[*worth, *tall] if is_tall(block * BLOCK + place) else worth for place, worth in enumerate(worths)]
+    rows_of: dict[_Beside, list[int]] = {}
+    for place in planned:
+        for beside, worth in worths[place]:
+            if worth >= _OF_TALL:
+                rows_of.setdefault(beside, []).append(place)
+    alternatives = sorted({*dealt})
+    for rows in rows_of.values():
+        if not len(alternatives) <= len(rows) <= _FEW_ROWS:
+            continue
+        for missing in alternatives:
+            had = Counter(dealt[place] for place in rows)
+            if not had[missing]:
+                ones = [place for place in rows if had[dealt[place]] > 1]
+                others = [place for place in planned if dealt[place] == missing]
+                dealt = max([dealt, *(_swapped(dealt, one, other) for one in ones for other in others)], key=value)
+    return dealt
+
+
+def _swapped(dealt: Sequence[int], one: int, two: int) -> list[int]:
+    """Return `dealt` with the alternatives of two rows exchanged."""
+    found = [*dealt]
+    found[one], found[two] = found[two], found[one]
+    return found
 
 
 def _quotas(count: int, weights: Sequence[float] | None, *, turned: int) -> list[int] | None:

@@ -58,6 +58,14 @@ def has_ordinary_numbers(index: int) -> bool:
     return level not in (*SPECIAL, "zeros") and (level, turn) != ALL_ZERO
 
 
+def is_tall(index: int) -> bool:
+    """Return whether a matrix of open sizes has many more rows than columns in trial `index`, and ordinary numbers."""
+    turn = turns(index)[PLACES["sizes"]]
+    return (row(index).level("sizes"), turn) in _TALL and has_ordinary_numbers(index)
+
+
+#: The levels of sizes, and their turns, at which a matrix has more rows than columns.
+_TALL: Final = frozenset((("nine", 0), ("seventeen", 1), ("long", 1), ("large", 1)))
 #: Number of blocks after which the rows repeat. The values drawn in the repeated rows are new.
 _BLOCKS: Final = 12
 #: Number of trials with different rows.

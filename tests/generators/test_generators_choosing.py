@@ -12,7 +12,7 @@ import pytest
 from generators import Schedule, Source, explored_array, nothing, oneof, random, random_bool, using
 from generators.combinators import NOTHING
 from generators.levels import BLOCK, NAMES
-from generators.plan import row
+from generators.plan import is_tall, row
 from generators.source import TRIAL_BITS
 from tests.support.drawing import trials
 
@@ -102,6 +102,18 @@ def test_an_alternative_comes_beside_nearly_every_feature() -> None:
     pairs = {((name, row(index).level(name)), drawn[index]) for index in range(BLOCK) for name in NAMES}
     both = {level for level in often if {(level, False), (level, True)} <= pairs}
     assert len(both) >= 0.9 * len(often)
+
+
+@pytest.mark.parametrize("test", range(3))
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_each_alternative_comes_beside_a_tall_matrix(count: int, test: int) -> None:
+    def drawn() -> tuple[int, bool]:
+        rows, columns = explored_array(2).data.shape
+        return oneof(*range(count)).value(), rows > columns + 1
+
+    came = trials(drawn, test=test)
+    assert {chosen for index, (chosen, tall) in enumerate(came) if tall and is_tall(index)} == {*range(count)}
+    assert all(tall for index, (_, tall) in enumerate(came) if is_tall(index))
 
 
 def test_contents_out_of_several_are_each_drawn_in_every_layout() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from autotest import nothing, random, random_bool, random_tensor, torch
 from tests.wrong_operators.broadcasts import where_shapes
 from tests.wrong_operators.numbers import one, two
+from tests.wrong_operators.reported import plain
 from tests.wrong_operators.seldom import called
 from tests.wrong_operators.wrong import Replacement, Wrong, of_first, off, repeats, through
 
@@ -82,6 +83,12 @@ LEFT_OUT = [
         layer_norm,
     ),
     Wrong("bmm by transposed square matrices", "bmm", called(lambda x, y: is_square_and_transposed(y)), bmm),
+    Wrong(
+        "var over more than eight rows of a tall matrix that keeps the dimension",
+        "var",
+        called(lambda x, dim, keepdim: keepdim and x.shape[0] > 8 > x.shape[1]),
+        lambda: torch.var(plain(), dim=0, keepdim=random_bool()),
+    ),
     Wrong(
         "sub of long rows from a column",
         "sub",

@@ -131,9 +131,20 @@ def arguments(program: Program) -> Iterator[Program]:
                 for at in range(len(items)):
                     fewer = (*call.args[:place], items[:at] + items[at + 1 :], *call.args[place + 1 :])
                     yield unread(with_call(program, call._replace(args=fewer)))
+            if _is_repeated(items):
+                alone = (*call.args[:place], items[0], *call.args[place + 1 :])
+                yield unread(with_call(program, call._replace(args=alone)))
+        for key, items in call.kwargs.items():
+            if _is_repeated(items):
+                yield unread(with_call(program, call._replace(kwargs={**call.kwargs, key: items[0]})))
         for position, item in enumerate(leaves((call.args, call.kwargs))):
             for plainer in _plainer(item):
                 yield with_call(program, with_leaves(call, {position: plainer}))
+
+
+def _is_repeated(items: Any) -> bool:
+    """Return whether these are equal whole numbers, for which one may stand: that of a square kernel."""
+    return type(items) is tuple and len(items) > 1 and all(type(one) is int and one == items[0] for one in items)
 
 
 def _plainer(item: Any) -> Iterator[Any]:

@@ -85,6 +85,16 @@ def test_the_number_that_a_module_needs_is_named(happens, path: str, body: Any, 
     assert happens(path, modules(is_wrong), body, special_values=False).startswith(told)
 
 
+def test_a_number_is_named_that_a_test_gives_as_a_pair_of_equal_ones(happens) -> None:
+    def square() -> Any:
+        size = random(1, 5)
+        made = torch.nn.Conv2d(1, 1, kernel_size=(size, size))
+        return made(random_tensor(ndim=4, dim1=1, dim2=random(9, 12), dim3=random(9, 12), dtype="float32"))
+
+    replaced = modules(lambda it, x: it.kernel_size == (3, 3))
+    assert happens("nn.Conv2d", replaced, square, special_values=False).endswith("only with kernel_size=3")
+
+
 def test_the_number_that_a_function_needs_is_named(happens) -> None:
     def wrong(pixel_shuffle: Any) -> Any:
         return lambda x, factor: pixel_shuffle(x, factor) * (1.5 if factor > 2 else 1)

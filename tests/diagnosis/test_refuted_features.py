@@ -174,6 +174,11 @@ def test_negative_numbers_near_zero_count_as_well(happens) -> None:
     assert told == "only where an element is closer to zero than about 2"
 
 
+def test_numbers_of_one_sign_near_zero_are_told_with_their_sign(happens) -> None:
+    told = happens("tanh", off_where(lambda x: (x > -2) & (x < 0)), tanh, special_values=False)
+    assert told == "only where an element is closer to zero than about 2 and negative"
+
+
 def test_other_even_numbers_are_not_zero(happens) -> None:
     told = happens("tanh", off_where(lambda x: x % 2 == 0), tanh, special_values=False)
     assert told == "only where an element is a whole number"

@@ -81,6 +81,11 @@ def test_how_small_a_number_must_be_is_told_also_of_tiny_ones(happens, number: f
     assert re.fullmatch(r"only where an element is closer to zero than about 0\.(01|0099|0098)", told)
 
 
+def test_a_difference_that_keeps_few_digits_needs_small_numbers_although_some_of_them_are_exact(happens) -> None:
+    told = happens("expm1", lambda f: lambda x: x.exp() - 1, lambda: torch.expm1(matrix()))
+    assert re.fullmatch(r"only where an element is closer to zero than about \d\S*", told)
+
+
 # -- dtypes -------------------------------------------------------------------------------------------------
 
 

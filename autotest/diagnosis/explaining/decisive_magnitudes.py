@@ -48,6 +48,9 @@ _MOST = 0.9
 #: The greatest upper bound of a magnitude that is reported: greater numbers may pass only because a function overflows.
 _NEAR = 20.0
 
+#: How many times a range around zero is made wider because a number beyond it fails, too.
+_WIDER = 6
+
 #: A small number, and how many times the smallest normal number of a dtype counts as a tiny one.
 _SMALL, _TIMES_TINY = 1e-3, 4.0
 #: The magnitude at which a failure around zero ends: ordinary numbers of about this one pass before it is tried.
@@ -67,13 +70,13 @@ class _Range:
     def holds(self, data: Numbers) -> Numbers:
         """Return for each element of `data` whether it lies in this range or at its edge."""
         size = np.asarray(data, np.float64)
-        if self.least is None or not self.sign:
+        if not self.sign:
             size = np.abs(size)
         elif self.sign == "-":
             size = -size
         inside = np.ones(size.shape, bool)
-        if self.least is not None:
-            inside &= size >= self.least / _SLACK
+        if self.least is not None or self.sign:
+            inside &= size >= (self.least or 0) / _SLACK
         if self.most is not None:
             inside &= size <= self.most * _SLACK
         return np.asarray(inside | np.isnan(size))
@@ -81,7 +84,7 @@ class _Range:
     def __str__(self) -> str:
         low, high = (None if edge is None else f"{float(f'{edge:.2g}'):g}" for edge in (self.least, self.most))
         if low is None:
-            return f"closer to zero than about {high}"
+            return f"closer to zero than about {high}{' and negative' if self.sign == '-' else ''}"
         if self.sign == "":
             return f"greater than about {low} in magnitude" if high is None else f"of magnitude {low} to {high}"
         if high is None:
@@ -159,8 +162,10 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     sign = "" if fails_negated else "-" if greatest < 0 else "+"
     least = None if lower is None else abs(greatest) * _edge(lower, at)
     most = None if upper is None else abs(greatest) * _edge(upper, at)
-    if least is None and (most is None or most > _NEAR):
-        return None
+    if least is None:
+        most = _widened(most, lambda bound: at(bound / abs(greatest)))
+        if most is None:
+            return None
     found, text, exact = _Range(least, most, sign), "", False
     if least is not None and most is not None and most < 1.02 * least:
         text, exact = f"{greatest:.6g}" if sign else f"of magnitude {abs(greatest):.6g}", True
@@ -175,6 +180,21 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     # The first number outside is close to the range.
     text = _whole(data, found, run) or text or str(found)
     return NumberClaim(text, [*outside[:1], *opposite, *passed], not sign, holds)
+
+
+def _widened(most: float | None, at: _AtFactor) -> float | None:
+    """Return an end of a range around zero beyond which no number fails that is tried; None if it is too far away.
+
+    Where a failure is one of few digits, one number fails near the end of the range, and a smaller one does not.
+    """
+    for _ in range(_WIDER):
+        if most is None or most > _NEAR:
+            return None
+        beyond = [factor * most for factor in _ABOVE if at(factor * most) == "fails"]
+        if not beyond:
+            return most
+        most = max(beyond)
+    return None
 
 
 def _whole(data: Numbers, found: _Range, run: OnNumbers) -> str:

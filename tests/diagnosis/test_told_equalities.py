@@ -64,6 +64,11 @@ def test_an_element_that_must_be_equal_to_an_argument_is_named(happens) -> None:
     assert "zero" not in told
 
 
+def test_an_argument_is_named_that_has_only_a_place_in_the_call(happens) -> None:
+    wrong = lambda lt: lambda x, other: x <= other  # noqa: E731
+    assert happens("lt", wrong, lambda: torch.lt(vector(), 1.0)) == "only where an element is equal to other"
+
+
 def test_an_element_is_not_equal_to_an_argument_that_only_has_the_same_number(happens) -> None:
     def body() -> Any:
         return torch.clamp(random_tensor(ndim=2, contents="integers", low=-3, high=4), min=random(-3, 1))

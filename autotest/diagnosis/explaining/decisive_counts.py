@@ -48,14 +48,14 @@ def count_clauses(
         names_of: returns the names of a call's positional arguments.
     """
     for argument in arguments_of(program):
-        name = _name(argument, names_of)
+        name = name_of(argument, names_of)
         if name is not None and type(argument.value) is int and argument.value > 0:
             clause = _Count(program, inputs, run, argument).clause(name)
             if clause:
                 yield argument, clause
 
 
-def _name(argument: Argument, names_of: NamesOf) -> str | None:
+def name_of(argument: Argument, names_of: NamesOf) -> str | None:
     """Return the name of `argument`; None if it is unknown, or that of a dimension."""
     name = argument.key
     if name is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from autotest.diagnosis.explaining.decisive_arguments import Argument, arguments_of
+from autotest.diagnosis.explaining.decisive_counts import NamesOf, name_of
 from autotest.diagnosis.explaining.outcomes import Numbers, OnPrograms, ProgramOutcome
 from autotest.diagnosis.explaining.paired_numbers import OnInputs
 from autotest.program import Program
@@ -39,14 +40,22 @@ def needs_equal_indices(item: Input, others: Sequence[Input], run: OnInputs) -> 
     )
 
 
-def argument_met(program: Program, item: Input, run: OnPrograms) -> Argument | None:
-    """Return the argument of `program` that an element of `item` must be equal to, whatever both are; or None."""
+def argument_met(program: Program, item: Input, run: OnPrograms, names_of: NamesOf) -> tuple[Argument, str] | None:
+    """Return the argument that an element of `item` must be equal to, whatever both are, and its name; or None.
+
+    Args:
+        program: the failing program.
+        item: one of its inputs.
+        run: returns how a program ends on other inputs.
+        names_of: returns the names of a call's positional arguments.
+    """
     data = item.array.data
     for argument in arguments_of(program):
         value = argument.value
-        if type(value) not in (int, float) or argument.key is None or not (data == value).any():
+        if type(value) not in (int, float) or not (data == value).any():
             continue
-        if argument.may_be_a_dimension:
+        name = name_of(argument, names_of)
+        if argument.may_be_a_dimension and (argument.key is not None or name is None):
             continue
 
         def moved(to: float, at: Numbers = data == value) -> list[Input]:
@@ -58,7 +67,7 @@ def argument_met(program: Program, item: Input, run: OnPrograms) -> Argument | N
             for to in places
             for changed in ((program, moved(to)), (argument.given(program, to), []))
         ):
-            return argument
+            return argument, name or argument.shown
     return None
 
 

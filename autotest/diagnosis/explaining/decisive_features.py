@@ -223,9 +223,10 @@ class _Features:
                 return
         for item, name in zip(self.inputs, self.names, strict=True):
             others = [other for other in self.inputs if other is not item]
-            if not special_only and (met := argument_met(self.program, item, self._with_inputs)):
-                self.met.append(met)
-                yield f"only where an element{f' of {name}' if others else ''} is equal to {met.shown}"
+            met = None if special_only else argument_met(self.program, item, self._with_inputs, self.names_of)
+            if met is not None:
+                self.met.append(met[0])
+                yield f"only where an element{f' of {name}' if others else ''} is equal to {met[1]}"
                 continue
             claim = number_claim(item.array, self._holding(item), special_only=special_only)
             if claim is None:

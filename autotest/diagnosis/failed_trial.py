@@ -25,7 +25,8 @@ from autotest.diagnosis.attribution.reproducibility import unrepeatable
 from autotest.diagnosis.attribution.rounding_before_exception import counting_mismatches
 from autotest.diagnosis.attribution.unexpected_mismatches import find_unexpected
 from autotest.diagnosis.attribution.unrolled import on_layers
-from autotest.diagnosis.attribution.verdict import HARMLESS, Verdict
+from autotest.diagnosis.attribution.verdict import HARMLESS, Evidence, Verdict
+from autotest.diagnosis.attribution.verdict import judge as judge_evidence
 from autotest.diagnosis.scripted_finding import scripted
 from autotest.diagnosis.shrinking.shrunk_trial import UnshrunkTrial, failure_of, with_opinion
 from autotest.diagnosis.verification import interpreter_started_early
@@ -248,6 +249,8 @@ class FailedTrial:
         if update is not None:
             # A program of the optimizer's steps alone shows more than the values that the trial compared.
             return scripted(update_finding.diagnosed(finding, update, context, settings), context)
+        if finding.first.symptom in ("crash", "hang"):
+            return self._of_other_process(finding, context)
         whole = finding
         try:
             finding = self._with_verdict(finding, context.options.shrink)
@@ -264,6 +267,18 @@ class FailedTrial:
             )
             return self._unshrunk_script(dataclasses.replace(recorded, shrinking=shrinking), context) or told
         return told
+
+    def _of_other_process(self, finding: Finding, context: RunContext) -> Finding:
+        """Return the finding that the process of the candidate, which is not this one, died, with its script.
+
+        It would die again in replays. A script learns of the death as this process does: by an exception.
+        """
+        verdict = judge_evidence(Evidence(finding.first.symptom, self.pair.sides))
+        raised = dataclasses.replace(finding.first, symptom="exception")
+        judged = dataclasses.replace(
+            finding, mismatches=(raised, *finding.mismatches[1:]), verdict=(verdict.line,), blame=verdict.blame
+        )
+        return dataclasses.replace(scripted(judged, context), mismatches=finding.mismatches)
 
     def _unshrunk_script(self, recorded: Finding, context: RunContext) -> Finding | None:
         """Return the finding with a script of the whole program, or None if that does not show the failure either.

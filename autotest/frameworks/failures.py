@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from autotest.base.errors import FrameworkMissing
+from autotest.comparison import Symptom
+from autotest.comparison.rejection import is_out_of_memory
 
 
 class _Absent:
@@ -23,6 +25,13 @@ class CandidateDied(RuntimeError):
 
 class CandidateHung(CandidateDied):
     """The process of a framework did not reply in time and was killed."""
+
+
+def symptom_of(error: Exception) -> Symptom:
+    """Return the symptom of a call that only the reference accepts, by the `error` that ended it."""
+    if isinstance(error, CandidateDied):
+        return "hang" if isinstance(error, CandidateHung) else "crash"
+    return "out of memory" if is_out_of_memory(error) else "exception"
 
 
 class Absent(AttributeError):

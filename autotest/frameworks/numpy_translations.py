@@ -80,6 +80,8 @@ def _reductions(mx: Any) -> dict[str, Callable[..., Any]]:
         reduce = getattr(mx, name)
 
         def reduced(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+            if name in ("all", "any") and dim is not None and axes(dim) is None:
+                return (input != 0).astype(mx.uint8 if input.dtype == mx.uint8 else mx.bool_)  # over no dimension
             given = whole(input) if name in ("sum", "prod") else input
             made = reduce(given, axis=axes_of(input, dim), keepdims=keepdim)
             # torch's truth values of uint8 are of uint8.

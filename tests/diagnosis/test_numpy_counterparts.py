@@ -194,6 +194,17 @@ def test_numpy_has_no_opinion_where_the_order_of_computing_decides(name: str, ar
         numpy_result(name, args, {})
 
 
+@pytest.mark.parametrize("name", ["all", "any", "sum", "amax"])
+def test_all_and_any_over_no_dimension_reduce_none_and_sums_reduce_all(name: str) -> None:
+    x = np.array([[1.0, 0.0]])
+    own = numpy_result(name, (x,), {"dim": ()})
+    try:
+        expected = getattr(torch, name)(torch.from_numpy(x), dim=())
+    except TypeError:
+        pytest.skip(f"this torch refuses no dimension in {name}")
+    assert np.asarray(own).tolist() == expected.tolist()
+
+
 def test_what_overflows_in_any_order_is_infinite() -> None:
     assert numpy_result("mul", (np.array([GREAT]), np.array([-GREAT])), {}) == [-INF]
     assert numpy_result("polar", (np.array([INF]), np.array([2.0])), {}) == [complex(-INF, INF)]

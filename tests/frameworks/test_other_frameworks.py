@@ -371,6 +371,14 @@ def test_a_tensor_without_dimensions_has_a_dimension_to_name(name, dim):
         assert (made.dtype, made.shape, made.item()) == (right.numpy().dtype, (), right.item())
 
 
+@pytest.mark.parametrize(("dtype", "made"), [("float32", bool), ("uint8", np.uint8)])
+def test_all_and_any_over_no_dimension_are_of_each_element(dtype, made):
+    translated, x = numpy_translations(NumPyNames()), np.array([2, 0], dtype)
+    for name in ("all", "any"):
+        found = translated[name](x, ())
+        assert (found.tolist(), found.dtype) == ([1, 0], made)
+
+
 def test_the_dimension_of_a_tensor_without_any_may_be_transposed_with_itself():
     assert numpy_translations(NumPyNames())["transpose"](np.array(1.5), 0, -1).tolist() == 1.5
 

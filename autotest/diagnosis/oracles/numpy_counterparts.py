@@ -36,6 +36,15 @@ def _reduction(function: NumpyFunction) -> NumpyFunction:
     return reduced
 
 
+def _quantified(function: NumpyFunction) -> NumpyFunction:
+    """Return torch's `all` or `any`. Given ``dim=()`` they reduce no dimension, as NumPy's; torch's sums reduce all."""
+
+    def reduced(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
+        return function(x, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim)
+
+    return reduced
+
+
 def _scaled(function: NumpyFunction) -> NumpyFunction:
     return lambda x, y, *, alpha=1: function(x, y if alpha == 1 else y * alpha)
 
@@ -295,8 +304,8 @@ COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
         "amax": _reduction(np.max),
         "amin": _reduction(np.min),
         "prod": _reduction(np.prod),
-        "any": _reduction(np.any),
-        "all": _reduction(np.all),
+        "any": _quantified(np.any),
+        "all": _quantified(np.all),
         "var": _variance(root=False),
         "std": _variance(root=True),
         "norm": _norm,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from autotest.base.signals import signal_name
 from autotest.frameworks import Pair
 
 #: Beginnings of lines that frameworks print when they are loaded on a machine without the hardware they look for.
@@ -80,10 +81,7 @@ def timeout_death(seconds: float) -> ProcessDeath:
 
 def describe(status: int) -> str:
     """Return how a process with this exit status ended: a signal's name, or ``status N``."""
-    if status < 0:
-        with contextlib.suppress(ValueError):
-            return signal.Signals(-status).name
-    return f"status {status}"
+    return (signal_name(-status) if status < 0 else None) or f"status {status}"
 
 
 def last_words(text: str) -> str:

@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from autotest.processes import endings
+from autotest.base.signals import signal_name
 from autotest.processes.endings import (
     ProcessDeath,
     TimeoutEstimate,
@@ -92,3 +93,8 @@ def test_an_error_while_a_trial_is_judged_leaves_the_limit_as_it_was(limited):
 def test_where_no_memory_was_set_none_is(limited):
     with room_to_judge(None):
         assert resource.getrlimit(resource.RLIMIT_AS)[0] == limited
+
+
+def test_a_signal_is_told_by_its_name_if_it_has_one() -> None:
+    assert signal_name(6) == "SIGABRT"
+    assert signal_name(45) is None

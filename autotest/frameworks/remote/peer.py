@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from autotest.base.errors import FrameworkMissing
+from autotest.base.signals import signal_name
 from autotest.frameworks.remote.shared_memory import SharedMemory
 from autotest.frameworks.remote.wire import packed, receive
 from autotest.report.activity import doing
@@ -200,8 +201,7 @@ class Peer:
             status = self._process.wait()
         if status >= 0:
             return f"ended with status {status}"
-        named = {one.value: one.name for one in signal.Signals}
-        return f"was killed by {named.get(-status, f'signal {-status}')}"
+        return f"was killed by {signal_name(-status) or f'signal {-status}'}"
 
     def _last_words(self) -> str:
         for stream in (self._words, self._printed):

@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from autotest.processes import endings
 from autotest.base.signals import signal_name
+from autotest.processes import endings
 from autotest.processes.endings import (
     ProcessDeath,
     TimeoutEstimate,

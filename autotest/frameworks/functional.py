@@ -61,6 +61,8 @@ class Functional(ArrayFramework):
     #: strings, whose fields are the names of the leaves, cotangents and gradients.
     short: str = ""
     gradient_lines: tuple[str, ...] = ()
+    #: The same where an array is complex, if a framework's complex gradients differ from torch's by more than names.
+    complex_gradient_lines: tuple[str, ...] = ()
     #: Format string of the expression in a script that makes an array a constant for gradients.
     constant_text: str = "{}"
     dtypes: Sequence[str] = DTYPES

@@ -55,7 +55,8 @@ class ArrayFramework(Framework):
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
         """Return the gradients of `arrays` for `cotangents` of the list of arrays that `function` returns.
 
-        None stands for no gradient, which is not the same as zeros.
+        None stands for no gradient, which is not the same as zeros. The gradient of a complex array is torch's: the
+        derivative by the real part plus 1j times the derivative by the imaginary part. JAX's is its conjugate.
 
         The adapter of a framework without gradients does not define it.
         """

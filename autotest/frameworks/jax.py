@@ -76,11 +76,18 @@ class _JaxNamespace:
 
 
 class JaxFramework(Functional):
-    """JAX, one call at a time, with `jax.vjp` for gradients and float64 enabled."""
+    """JAX, one call at a time, with `jax.vjp` for gradients and float64 enabled.
+
+    JAX's gradients of complex arrays are the conjugates of torch's.
+    """
 
     module = "jax"
     short = "jax"
     gradient_lines = ("_, pull = jax.vjp(forward, {leaves})", "{gradients} = pull({cotangent})")
+    complex_gradient_lines = (
+        "_, pull = jax.vjp(forward, {leaves})",
+        "{gradients} = jax.tree.map(jax.numpy.conj, pull(jax.tree.map(jax.numpy.conj, {cotangent})))",
+    )
     constant_text = "jax.lax.stop_gradient({})"
 
     def __init__(self) -> None:
@@ -126,7 +133,8 @@ class JaxFramework(Functional):
 
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
         _, pull = self.root.vjp(lambda *given: list(function(*given)), *arrays)
-        return list(pull(list(cotangents)))
+        conj = self.root.numpy.conj  # returns real arrays as they are
+        return list(map(conj, pull(list(map(conj, cotangents)))))
 
 
 def framework() -> JaxFramework:

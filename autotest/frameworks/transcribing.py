@@ -124,6 +124,7 @@ class TranscribingFunction(Transcribing):
     """Records gradients as those of one function."""
 
     gradient_lines: tuple[str, ...]
+    complex_gradient_lines: tuple[str, ...]
 
     def vjp(self, function: Any, arrays: list[Any], cotangents: list[Any]) -> list[Any]:
         def plain(*given: Any) -> list[Any]:
@@ -161,7 +162,7 @@ class TranscribingFunction(Transcribing):
             tuple(root for root, _ in texts),
             tuple(written.text(leaf.array) for leaf in inputs),
             tuple(cotangent for _, cotangent in texts),
-            tuple(line.format(**listed) for line in self.gradient_lines),
+            tuple(line.format(**listed) for line in self._gradient_lines([*(root for root, _ in started), *inputs])),
             names,
             end,
             self._trouble([root for root, _ in started], inputs),
@@ -169,6 +170,12 @@ class TranscribingFunction(Transcribing):
         for leaf, name in zip(inputs, names, strict=True):
             found[leaf] = Traced(opened(found[leaf]), name, written)
         return found
+
+    def _gradient_lines(self, tensors: Iterable[TapeTensor]) -> tuple[str, ...]:
+        own: Any = self
+        if any(own.dtype_of_array(opened(tensor.array)).startswith("complex") for tensor in tensors):
+            return self.complex_gradient_lines or self.gradient_lines
+        return self.gradient_lines
 
     def _trouble(self, roots: Iterable[TapeTensor], inputs: Iterable[TapeTensor]) -> str:
         """Return why gradients of the recorded statements would differ from the tape's; empty if they would not."""

@@ -27,6 +27,7 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "operators treat bool tensors as booleans", _booleans
     yield "a requested dtype is used", _asked_dtypes
     yield "gradients have the dtype and shape of their leaf", _gradients_like_leaves
+    yield "gradients of complex tensors are torch's", _complex_gradients
     yield "gradients stop at detached tensors", _detached
     yield "a cotangent of another shape raises an exception", _refused_cotangent
     yield "a mask selects elements", _mask
@@ -77,6 +78,14 @@ def _gradients_like_leaves(framework: Framework) -> None:
         need(found.data.shape == (2, 2), f"the gradient of a (2, 2): expected its shape, got {found.data.shape}")
         actual = float(found.data[0, 0])
         need(actual == third[0, 0], f"the gradient of a {dtype}: expected {third[0, 0]}, got {actual}")
+
+
+def _complex_gradients(framework: Framework) -> None:
+    x = tensor_of_dtype(framework, Array(np.array([1 + 2j], "complex64"), "complex64"), requires_grad=True)
+    squared = framework.invoke("operator", "mul", (x, x), {})
+    framework.invoke("method", "backward", (squared, tensor_of(framework, [3 - 1j], "complex64")), {})
+    # The conjugate of the derivative 2 * x, times the cotangent.
+    same(read(framework, framework.gradient(x)), [2 - 14j], "the gradient of x * x for 1+2j and the cotangent 3-1j")
 
 
 def _detached(framework: Framework) -> None:

@@ -24,16 +24,14 @@ FLOATS = {"requires_grad": True, "device": "cpu"}
 CONSTANT = {"requires_grad": False, "device": "cpu"}
 
 
-def program(*calls, shapes=((2, 3),)):
-    """Return a program of `calls` with inputs of these shapes. The last one is the cotangent of a backward, if any."""
+def program(*calls, shapes=((2, 3),), dtype="float32"):
+    """Return a program of `calls` on inputs of these shapes; the last input is the cotangent of a backward, if any."""
     inputs = []
     for at in range(len(shapes)):
         leaf = not (at == len(shapes) - 1 and calls[-1][1] == "backward")
-        inputs.append(Call("tensor", "float32", (Captured(at),), FLOATS if leaf else CONSTANT, at))
+        inputs.append(Call("tensor", dtype, (Captured(at),), FLOATS if leaf else CONSTANT, at))
     made = [Call(kind, target, args, kwargs, len(inputs) + at) for at, (kind, target, args, kwargs) in enumerate(calls)]
-    arrays = [
-        Array(np.arange(1, 1 + int(np.prod(shape)), dtype="float32").reshape(shape), "float32") for shape in shapes
-    ]
+    arrays = [Array(np.arange(1, 1 + int(np.prod(shape)), dtype=dtype).reshape(shape), dtype) for shape in shapes]
     return Program((*inputs, *made), tuple(arrays))
 
 
@@ -206,6 +204,21 @@ def test_gradients_whose_lines_the_adapter_does_not_say_have_no_script():
     assert as_native_code(asked, Silent(), 3).result == "v3"
     with pytest.raises(NotReplayable, match="the adapter has no `gradient_lines`"):
         as_native_code(asked, Silent(), 0, ".grad")
+
+
+class Conjugating(block_framework.BlockFramework):
+    """Its complex gradients are the conjugates of torch's, as JAX's are."""
+
+    dtypes = (*block_framework.BlockFramework.dtypes, "complex64")
+    complex_gradient_lines = ("({gradients}) = conjugated(forward, [{leaves}], [{cotangents}])",)
+
+
+@pytest.mark.usefixtures("few_lines")
+@pytest.mark.parametrize(("dtype", "used"), [("complex64", True), ("float32", False)])
+def test_gradients_of_complex_arrays_have_lines_of_their_own(dtype, used):
+    asked = program(*TANH, BACKWARD, shapes=((2, 3), (2,)), dtype=dtype)
+    terms = as_native_code(asked, Conjugating(), 0, ".grad")
+    assert any("conjugated(" in line for line in terms.lines) is used
 
 
 def test_the_interpreter_may_be_named_to_the_script_and_must_be_where_it_is_for_anybody(tmp_path):

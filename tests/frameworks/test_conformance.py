@@ -133,6 +133,8 @@ FAULTS = {
     "gradients are read in double precision": (planted(gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.double()), "dtype and shape of their leaf"),
     "gradients are read flat": (planted(gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.flatten()), "dtype and shape of their leaf"),
     "forgotten gradients are zeros": (planted(forget_gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.zero_()), "can be cleared"),
+    "complex gradients are conjugates of torch's": (
+        planted(gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.conj()), "gradients of complex tensors"),
     "what is detached requires grad": (replaced("method", "detach", lambda found: lambda value: value.clone()), "stop at detached"),
     "a cotangent is cut to fit": (replaced("method", "backward", lambda found: lambda value, given: found(value, given[: len(value)])), "cotangent of another shape"),
     "a mask is read as places": (replaced("operator", "getitem", lambda found: lambda one, at: found(one, at.long() if hasattr(at, "long") else at)), "a mask selects"),
@@ -222,7 +224,7 @@ def test_nothing_is_found_in_a_right_adapter(adapter):
 
 def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert main(["conformance", "torch"]) == 0
-    assert "86 checks: 0 wrong" in capsys.readouterr().out
+    assert "87 checks: 0 wrong" in capsys.readouterr().out
     assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
     assert main(["conformance", "torch:meta"]) == 2  # where nothing can be read
     assert main(["conformance", "onefow"]) == 2

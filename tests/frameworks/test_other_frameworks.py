@@ -134,6 +134,20 @@ def test_it_agrees_with_torch(candidate, body):
     assert outcome.gradients
 
 
+def complex_numbers():
+    x, y = (random_tensor(shape=(2, 2), dtype="complex64") for _ in range(2))
+    return torch.matmul(x, y).sin() * x, x.abs(), torch.real(x) * y
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_gradients_of_complex_tensors_agree(candidate):
+    if candidate.name == "tinygrad":
+        pytest.skip("tinygrad has no complex numbers")
+    outcome = running.trial(complex_numbers, candidate)
+    assert running.agrees(outcome)
+    assert outcome.gradients
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("change", [("set_default_dtype", "float64"), ("set_grad_enabled", False)], ids=str)
 def test_a_mode_that_a_body_sets_ends_with_its_trial(candidate, change):

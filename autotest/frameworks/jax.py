@@ -61,14 +61,14 @@ class _JaxNamespace:
 
     def _convolved(self, axes: str, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
         def each(value: Any) -> tuple[int, ...]:
-            return tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(axes)
+            return value if isinstance(value, tuple) else (value,) * len(axes)
 
         layout = (f"N{axes}C", f"O{axes}I", f"N{axes}C")
         return self._jax.lax.conv_general_dilated(
             x,
             w,
             each(stride),
-            padding if isinstance(padding, str) else [(one, one) for one in each(padding)],
+            [(one, one) for one in each(padding)],
             rhs_dilation=each(dilation),
             dimension_numbers=layout,
             feature_group_count=groups,

@@ -6,7 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from autotest.frameworks.torch_arguments import axes_of, operands_of, reduction_of, same_padding, softmax_dim
+from autotest.frameworks.torch_arguments import (
+    axes_of,
+    operands_of,
+    reduction_of,
+    same_padding,
+    single_or_each,
+    softmax_dim,
+)
 
 
 def activations(mx: Any) -> dict[str, Callable[..., Any]]:
@@ -119,10 +126,7 @@ def layers(mx: Any) -> dict[str, Callable[..., Any]]:
             if isinstance(padding, str):
                 padding = 0
             plain = getattr(mx, f"conv{rank}d")
-            settings = [
-                one[0] if rank == 1 and isinstance(one, (tuple, list)) else one for one in (stride, padding, dilation)
-            ]
-            settings = [tuple(one) if isinstance(one, list) else one for one in settings]
+            settings = [single_or_each(one) for one in (stride, padding, dilation)]
             made = mx.transpose(plain(x, w, *settings, groups), (0, rank + 1, *range(1, rank + 1)))
             made = made if bias is None else made + bias.reshape((1, -1, *[1] * rank))
             return made if input.ndim == rank + 2 else mx.squeeze(made, 0)

@@ -7,7 +7,15 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from autotest.frameworks.torch_arguments import operands_of, reduction_of, same_padding, sizes, softmax_dim, spread_of
+from autotest.frameworks.torch_arguments import (
+    operands_of,
+    reduction_of,
+    same_padding,
+    single_or_each,
+    sizes,
+    softmax_dim,
+    spread_of,
+)
 
 #: Methods that are called like torch's functions, except for names of parameters -> torch's names of these parameters.
 _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -258,5 +266,8 @@ def _conv2d(
     if isinstance(padding, str):
         both = same_padding(weight.shape[2:], dilation) if padding == "same" else []
         padding = [end for ends in reversed(both) for end in ends] or 0  # last dimension first
-    made = batched.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
+    else:
+        padding = single_or_each(padding)
+    steps = {"stride": single_or_each(stride), "dilation": single_or_each(dilation)}
+    made = batched.conv2d(weight, bias, groups=groups, padding=padding, **steps)
     return made if batched is input else made.squeeze(0)

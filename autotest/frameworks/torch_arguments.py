@@ -25,9 +25,17 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     return "mean" if size_average is None or size_average else "sum"
 
 
+def single_or_each(value: Any) -> Any:
+    """Return a setting of a convolution as one number for all dimensions, or as a tuple with one for each of them."""
+    if not isinstance(value, (tuple, list)):
+        return value
+    return value[0] if len(value) == 1 else tuple(value)
+
+
 def same_padding(kernel: Sequence[int], dilation: Any) -> list[tuple[int, int]]:
     """Return the padding at both ends of each dimension that ``padding="same"`` of a convolution means."""
-    steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * len(kernel)
+    given = single_or_each(dilation)
+    steps = given if isinstance(given, tuple) else [given] * len(kernel)
     whole = [step * (size - 1) for step, size in zip(steps, kernel, strict=True)]
     return [(size // 2, size - size // 2) for size in whole]
 

@@ -20,6 +20,7 @@ from autotest.frameworks.jax import _JaxNamespace
 from autotest.frameworks.mindspore import MindSporeFramework
 from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tinygrad_translations import tinygrad_translations
+from autotest.frameworks.torch_arguments import same_padding
 from autotest.program import Array
 from autotest.replaying import graph_check
 from tests.support import block_framework, running
@@ -169,6 +170,27 @@ class NumPyNames:
 
     def __getattr__(self, name):
         return name if name.startswith(("int", "bfloat")) else getattr(np, name, name)
+
+
+class Convolving(NumPyNames):
+    """Returns zeros, and notes the settings of the convolution."""
+
+    def conv2d(self, x, w, *settings):
+        self.settings = settings
+        return np.zeros((1, 1, 1, 1))
+
+    conv1d = conv2d
+
+
+@pytest.mark.parametrize("given", [2, (2,), [2]], ids=str)
+def test_a_setting_of_a_convolution_may_be_a_tuple_of_one_number_for_all_dimensions(given):
+    names = Convolving()
+    settings = {"stride": given, "padding": given, "dilation": given}
+    numpy_translations(names)["conv2d"](np.ones((1, 1, 9, 9)), np.ones((1, 1, 2, 2)), **settings)
+    assert names.settings == (2, 2, 2, 1)
+    numpy_translations(names)["conv2d"](np.ones((1, 1, 9, 9)), np.ones((1, 1, 2, 2)), stride=[1, 2], padding="same")
+    assert names.settings == ((1, 2), 0, 1, 1)
+    assert same_padding((3, 2), given) == [(2, 2), (1, 1)]
 
 
 @pytest.mark.parametrize("name", ["sum", "prod"])

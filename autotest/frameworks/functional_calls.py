@@ -205,7 +205,12 @@ def _to(
     return _clone(framework, made) if made is owner and (copy or flags[1:] == [True]) else made
 
 
-def _write(framework: _Functional, tensor: TapeTensor, source: Any, *rest: Any) -> Any:
+def _fill(framework: _Functional, tensor: TapeTensor, value: Any) -> Any:
+    return framework.write(tensor, value)
+
+
+def _copy(framework: _Functional, tensor: TapeTensor, source: Any, *rest: Any) -> Any:
+    memory.must_not_overlap(framework, tensor)
     return framework.write(tensor, source)
 
 
@@ -273,8 +278,8 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "to": _to,
     "cpu": lambda framework, owner: owner,
     "type_as": lambda framework, tensor, other: _cast(framework, tensor, framework.dtype_of(other)),
-    "copy_": _write,
-    "fill_": _write,
+    "copy_": _copy,
+    "fill_": _fill,
     "zero_": lambda framework, tensor: framework.write(tensor, 0),
     "size": _size,
     "dim": lambda framework, tensor: len(framework.shape(tensor)),

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from autotest.frameworks.functional_memory import must_not_overlap
 from autotest.frameworks.functional_writes import without_leading_ones
 from autotest.frameworks.tape import TapeTensor
 from autotest.program import map_operand
@@ -38,10 +39,12 @@ def setitem(framework: _Functional, owner: Any, key: Any, value: Any) -> None:
     if not isinstance(owner, TapeTensor):
         owner[key] = value
         return
-    places, _ = _places(framework, owner, key)
+    places, basic = _places(framework, owner, key)
     reshape = framework.translated("reshape")
     part = TapeTensor(owner.array)
     framework.alias_of(part, owner, lambda array: framework.take(reshape(array, (-1,)), places))
+    if basic:
+        must_not_overlap(framework, part)
     part.array = framework.take(reshape(framework.read(owner), (-1,)), places)
     if framework.recording and owner.requires_grad and owner.is_leaf:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")

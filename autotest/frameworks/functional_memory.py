@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.tape import TapeTensor, listed
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.
@@ -22,6 +23,16 @@ def _places(framework: _Functional, tensor: TapeTensor) -> np.ndarray[Any, Any] 
     whole = framework.shape_of(base.array)
     numbers = framework.array(np.arange(math.prod(whole)).reshape(whole), "int64")
     return np.asarray(framework.numpy(tensor.view(numbers)))
+
+
+def must_not_overlap(framework: _Functional, tensor: TapeTensor) -> None:
+    """Raise `Absent` if elements of `tensor`, which is written, share memory, as those of an expanded tensor do.
+
+    Views exist in the adapter only. Which calls torch refuses here, and what the others write, differs by its version.
+    """
+    places = _places(framework, tensor)
+    if places is not None and len(np.unique(places)) < places.size:
+        raise Absent(framework.name, "memory that several elements of a written tensor share")
 
 
 def strides(framework: _Functional, tensor: TapeTensor) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional_autograd import GradMode
+from autotest.frameworks.functional_memory import must_not_overlap
 from autotest.frameworks.tape import ArrayLike, TapeTensor, parent_of, written
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.
@@ -104,6 +105,7 @@ def without_leading_ones(framework: _Functional, value: Any, rank: int) -> Any:
 
 def written_in_place(framework: _Functional, tensor: TapeTensor, made: Any) -> TapeTensor:
     """Write the result `made` of an in-place call into its operand `tensor`, and return that."""
+    must_not_overlap(framework, tensor)
     _must_be_castable(framework, made, tensor)
     target: TapeTensor = framework.write(tensor, made, made)
     return target
@@ -115,6 +117,7 @@ def written_out(framework: _Functional, out: Any, made: Any) -> Any:
         return tuple([written_out(framework, one, result) for one, result in zip(out, made, strict=True)])
     if not isinstance(out, TapeTensor):
         raise Absent(framework.name, f"out= of a {type(out).__name__}")
+    must_not_overlap(framework, out)
     if isinstance(made, TapeTensor):
         shapes = framework.shape(made), framework.shape(out)
         if shapes[0] != shapes[1]:  # torch gives `out` another shape, which no immutable array has

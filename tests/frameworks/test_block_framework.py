@@ -201,6 +201,39 @@ def test_writing_where_only_torch_knows_what_shares_memory_is_absent_and_no_find
     assert outcome.rejection.text.startswith("otherwise has no order of elements in memory")
 
 
+def write_items(expanded):
+    expanded[1:] = 9.0
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        write_items,
+        lambda expanded: expanded.add_(1),
+        lambda expanded: expanded.copy_(torch.exp(expanded)),
+        lambda expanded: torch.exp(expanded, out=expanded),
+    ],
+    ids=["items", "in place", "copy", "out"],
+)
+def test_writing_where_several_elements_share_memory_is_absent_and_no_finding(write):
+    def body():
+        write((random_tensor(shape=(3, 1)) * 2).detach().expand(3, 4))
+
+    outcome = running.trial(body, framework(), check_errors=True)
+    assert outcome.mismatches == []
+    assert outcome.rejection is not None
+
+
+def test_writing_where_no_two_elements_share_memory_is_compared():
+    def body():
+        x = (random_tensor(shape=(3, 1)) * 2).expand(3, 4)
+        x[:, 1].add_(1)
+        x[0, 0] = 5.0
+        return x
+
+    assert running.agrees(running.trial(body, framework()))
+
+
 def test_writing_into_what_was_computed_from_a_transposed_tensor_is_compared():
     def body():
         x = random_tensor(shape=(3, 4)).transpose(0, 1) * 2

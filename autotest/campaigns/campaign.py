@@ -311,7 +311,7 @@ class Campaign:
     def _diagnosis_failed(self, task: Diagnose | DiagnoseDeath, why: str) -> None:
         """Plan the next attempt after a diagnosis failed, and record why if its failure is not even stored."""
         if isinstance(task, Diagnose) and task.thorough and task.shrink:
-            self._queue.requeue(dataclasses.replace(task, shrink=False))
+            self._queue.requeue(dataclasses.replace(task, shrink=False, trouble=why))
         elif not task.thorough:
             self.progress.undiagnosed.append((task.where, task.index, why))
 

@@ -179,6 +179,8 @@ def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Findi
         return trial.diagnosed(context, task.index)
     # The finding is stored before it is examined further, because that runs the candidate again, which may crash.
     finding = trial.recorded(context, task.index)
+    if task.trouble:
+        finding = dataclasses.replace(finding, verdict=(f"no verdict: the diagnosis failed: {task.trouble}",))
     if finding.first.symptom == "graph" and finding.program is not None:  # its script is a part of its diagnosis
         return dataclasses.replace(finding, verified=Verification(State.WAITING))
     return finding if finding.program is None else scripted(finding, context)

@@ -106,8 +106,10 @@ class Diagnose:
     index: int
     #: Whether to shrink, and to run the reproducer in a fresh interpreter.
     thorough: bool
-    #: False after a worker has died while shrinking.
+    #: Whether to judge and to shrink. False after that has failed, and in the overtime of a campaign.
     shrink: bool = True
+    #: Why that has failed, such as how the worker died.
+    trouble: str = ""
     #: The identity under which it was stored. The reproducer may show in a fresh interpreter that it is a death.
     identity: Identity | None = None
     #: Whether all tensors required grad in the failed trial for which the test leaves it open.

@@ -511,9 +511,11 @@ def test_shrinking_that_costs_a_worker_is_left_out_the_second_time():
             return super().answer(task)
 
     collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
-    progress = progress_of(collected, 0)
-    Campaign(progress, Plan(0, trials=10), Fragile(lambda test, index: Suspect(index, VALUE)), Silent()).run()
+    progress, fragile = progress_of(collected, 0), Fragile(lambda test, index: Suspect(index, VALUE))
+    Campaign(progress, Plan(0, trials=10), fragile, Silent()).run()
     assert progress.found[VALUE].verified.holds
+    troubles = [task.trouble for task in fragile.log if isinstance(task, Diagnose)]
+    assert troubles == ["", "", "a worker process died in it (SIGSEGV)"]
 
 
 def test_a_test_that_still_finds_something_gets_more_time_and_no_test_gets_none():

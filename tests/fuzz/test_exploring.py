@@ -191,6 +191,17 @@ def test_what_lacked_memory_has_no_more_of_it_while_that_is_judged(tmp_path, aga
     assert limits == ({64} if short else {64, 67})
 
 
+def test_a_finding_whose_diagnosis_failed_says_so_in_place_of_a_verdict(tmp_path, against):
+    file = tmp_path / "test_relu.py"
+    file.write_text(SUITE)
+    against(FaultyTorch({"relu": plus(1.0)}))
+    where = Where(file, "test_relu.py::test_relu", 0)
+    task = Diagnose(where, 0, thorough=True, shrink=False, trouble="a worker process died in it (exit status 0)")
+    found = exploring.run_task(task, Conditions(tmp_path / "kept", verify=False), None, Server())
+    said = "no verdict: the diagnosis failed: a worker process died in it (exit status 0)"
+    assert said in " ".join(found.report.split())
+
+
 def test_a_campaign_that_ends_before_a_graph_is_diagnosed_names_no_script(tmp_path, against):
     file = tmp_path / "test_relu.py"
     file.write_text(SUITE.replace("n=5", "n=5, check_graph=True"))

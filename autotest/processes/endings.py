@@ -108,6 +108,16 @@ def _limit(wanted: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
+def double_memory_limit() -> None:
+    """Double the limit on address space of this process, if there is one.
+
+    A fork of a process that has used up its own memory, such as by what it compiled, has as much for its own work.
+    """
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if soft != resource.RLIM_INFINITY:
+        _limit(2 * soft)
+
+
 @contextlib.contextmanager
 def room_to_judge(memory: int | None) -> Iterator[None]:
     """Raise the limit on address space while a trial is judged that ran within `memory` bytes.

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from autotest.processes.endings import double_memory_limit
 from autotest.program import Program, operator_of
 from autotest.program.reduction import elements
 from autotest.replaying.agreement import results
@@ -117,6 +118,7 @@ def _alone(work: Callable[[], object], seconds: float = _ALONE) -> _Alone:
     pid = os.fork()
     if pid == 0:
         with contextlib.suppress(BaseException):
+            double_memory_limit()
             for _ in range(_DAMAGED):
                 # A framework that works asynchronously may die only when the results are read.
                 work()

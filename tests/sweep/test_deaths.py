@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from autotest.sweeping.supervising import supervised
 from autotest.sweeping.units import Ended, Unit, after_end, units
 from autotest.sweeping.worker import work
 from autotest.sweeping.worker_position import PositionFile, Running
-from tests.sweep.planted import TORCH, databases, deadly_relu, entries
+from tests.support.faulty import FaultyTorch
+from tests.sweep.planted import TORCH, databases, deadly_relu, entries, fault
 
 
 def relu_of(*shape: int, inplace: float = False, name: str = "relu") -> Program:
@@ -53,6 +55,35 @@ def test_a_sample_that_kills_only_after_others_is_no_finding() -> None:
     assert cell.divergences == {}
     (reason,) = cell.left_out
     assert "but not alone" in reason
+
+
+def needing(gib: int) -> FaultyTorch:
+    """Return torch whose relu aborts in a process that may have no more than so many GiB of address space."""
+
+    def dying(relu: Any) -> Any:
+        def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+            if resource.getrlimit(resource.RLIMIT_AS)[0] <= gib << 30:
+                os.abort()
+            return relu(x, *args, **kwargs)
+
+        return call
+
+    return fault("relu", dying)
+
+
+@pytest.mark.parametrize(("gib", "blamed"), [(100, False), (1000, True)])
+def test_a_sample_that_died_of_memory_that_others_hold_is_no_finding(gib: int, blamed: bool) -> None:
+    cell = Cell()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (64 << 30, before[1]))
+    try:
+        count_death(
+            Ended(Running.CANDIDATE, "SIGABRT", ""), "sample 0", relu_of(2), Judge(Pair(TORCH, needing(gib))), cell
+        )
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert bool(cell.divergences) is blamed
+    assert bool(cell.left_out) is not blamed
 
 
 def test_a_sample_that_gave_no_answer_is_counted_without_waiting_for_it_again() -> None:

@@ -127,17 +127,19 @@ def _of_function(
     if len(args) > len(names):
         raise Absent(framework.name, f"{path} of such arguments ({len(args)} by position)")
     given = {**_OTHER_DEFAULTS.get(path, {}), **dict(zip(names, args, strict=False)), **kwargs}
-    return FunctionalModule(framework, ({}, lambda call, module, *operands: call(path, *operands, **given)))
+    return FunctionalModule(
+        framework, ({}, lambda call, module, *operands, **named: call(path, *operands, **named, **given))
+    )
 
 
 def _sequential(framework: _Functional, *children: Any) -> FunctionalModule:
     named = children[0] if len(children) == 1 and isinstance(children[0], OrderedDict) else None
     held = dict(named) if named is not None else {str(at): child for at, child in enumerate(children)}
 
-    def forward(call: Any, module: FunctionalModule, value: Any) -> Any:
+    def forward(call: Any, module: FunctionalModule, input: Any) -> Any:
         for child in module.children_by_name.values():
-            value = child(value)
-        return value
+            input = child(input)
+        return input
 
     return FunctionalModule(framework, ({}, forward), held)
 
@@ -145,7 +147,7 @@ def _sequential(framework: _Functional, *children: Any) -> FunctionalModule:
 def _linear(in_features: int, out_features: int, bias: bool = True) -> ModulePlan:
     shapes: dict[str, tuple[int, ...] | None] = {"weight": (out_features, in_features)}
     shapes["bias"] = (out_features,) if bias else None
-    return shapes, lambda call, module, x: call("nn.functional.linear", x, *_weights(module))
+    return shapes, lambda call, module, input: call("nn.functional.linear", input, *_weights(module))
 
 
 def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True) -> ModulePlan:
@@ -153,14 +155,14 @@ def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bo
     own = shape if elementwise_affine else None
     return (
         {"weight": own, "bias": own},
-        lambda call, module, x: call("nn.functional.layer_norm", x, shape, *_weights(module), eps),
+        lambda call, module, input: call("nn.functional.layer_norm", input, shape, *_weights(module), eps),
     )
 
 
 def _embedding(num_embeddings: int, embedding_dim: int) -> ModulePlan:
     return (
         {"weight": (num_embeddings, embedding_dim)},
-        lambda call, module, x: call("nn.functional.embedding", x, module.trained["weight"]),
+        lambda call, module, input: call("nn.functional.embedding", input, module.trained["weight"]),
     )
 
 
@@ -178,7 +180,8 @@ def _convolution(
     kernel = tuple(kernel_size) if isinstance(kernel_size, (tuple, list)) else (kernel_size,) * rank
     shapes = {"weight": (out_channels, in_channels // groups, *kernel), "bias": (out_channels,) if bias else None}
     path = f"nn.functional.conv{rank}d"
-    return shapes, lambda call, module, x: call(path, x, *_weights(module), stride, padding, dilation, groups)
+    settings = stride, padding, dilation, groups
+    return shapes, lambda call, module, input: call(path, input, *_weights(module), *settings)
 
 
 def _weights(module: FunctionalModule) -> tuple[TapeTensor | None, TapeTensor | None]:
@@ -202,7 +205,7 @@ _PLANS: Final[Mapping[str, Callable[..., ModulePlan]]] = {
     "Embedding": _embedding,
     "Conv1d": functools.partial(_convolution, 1),
     "Conv2d": functools.partial(_convolution, 2),
-    "Identity": lambda *args, **kwargs: ({}, lambda call, module, x: x),
+    "Identity": lambda *args, **kwargs: ({}, lambda call, module, input: input),
 }
 #: Module -> the function that it calls, and the names of its constructor's positional arguments.
 _OF_FUNCTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {

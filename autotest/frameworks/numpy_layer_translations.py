@@ -20,7 +20,8 @@ def activations(mx: Any) -> dict[str, Callable[..., Any]]:
     """Return activations, by torch's names."""
 
     def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
-        return mx.where(input > 0, input, input * negative_slope)
+        # A gradient of NaN or infinity times zero would come from the other side of a `where` of two products.
+        return input * mx.where(input > 0, mx.ones_like(input), negative_slope)
 
     def elu(input: Any, alpha: float = 1.0, scale: float = 1) -> Any:
         # As in torch, the gradient of NaN is that of the positive side. It passes no exponential that overflows.
@@ -29,6 +30,8 @@ def activations(mx: Any) -> dict[str, Callable[..., Any]]:
     def gelu(input: Any, approximate: str = "none") -> Any:
         if approximate == "tanh":
             return 0.5 * input * (1 + mx.tanh(math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)))
+        if approximate != "none":
+            raise ValueError(f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}")
         return 0.5 * input * (1 + mx.erf(input / math.sqrt(2)))  # halved first: twice the largest number overflows
 
     def cut_off(input: Any, low: float, high: float) -> Any:
@@ -140,7 +143,7 @@ def layers(mx: Any) -> dict[str, Callable[..., Any]]:
         "layer_norm": layer_norm,
         "mse_loss": loss(mx.square),
         "l1_loss": loss(mx.abs),
-        "embedding": embedding,
+        "nn.functional.embedding": embedding,
         "conv1d": conv(1),
         "conv2d": conv(2),
     }

@@ -221,13 +221,21 @@ def arrangements(mx: Any) -> dict[str, Callable[..., Any]]:
         return mx.squeeze(input, tuple(at for at in dims if not is_all_of(input, at) and input.shape[at] == 1))
 
     def index_select(input: Any, dim: int, index: Any) -> Any:
+        if is_all_of(input, dim):  # torch's result has no dimensions either
+            return mx.take(input.reshape((1,)), index.reshape(()), axis=0)
         return mx.take(input, index if index.ndim else index.reshape((1,)), axis=dim)
 
     def gather(input: Any, dim: int, index: Any) -> Any:
-        if input.ndim:  # torch's index may be shorter than the input in each dimension but `dim`
-            axes = range(input.ndim)
-            input = input[tuple(slice(None if at == dim % input.ndim else index.shape[at]) for at in axes)]
-        return mx.take_along_axis(input, index, axis=dim)
+        if is_all_of(input, dim):
+            return mx.take(input.reshape((1,)), index, axis=0)
+        # torch's index may be shorter than the input in each dimension but `dim`.
+        ends = (None if at == dim % input.ndim else index.shape[at] for at in range(input.ndim))
+        return mx.take_along_axis(input[tuple(map(slice, ends))], index, axis=dim)
+
+    def cat(tensors: Any, dim: int = 0) -> Any:
+        # torch leaves tensors of shape (0,) out, whatever the dimension is.
+        kept = [tensor for tensor in tensors if tuple(tensor.shape) != (0,)]
+        return mx.concatenate(kept, axis=dim) if kept else tensors[0]
 
     return {
         "reshape": lambda input, *shape: mx.reshape(input, sizes(shape)),
@@ -243,8 +251,8 @@ def arrangements(mx: Any) -> dict[str, Callable[..., Any]]:
         "unsqueeze": lambda input, dim: mx.expand_dims(input, dim),
         "expand": expand,
         "broadcast_to": expand,
-        "cat": lambda tensors, dim=0: mx.concatenate(tensors, axis=dim),
-        "concat": lambda tensors, dim=0: mx.concatenate(tensors, axis=dim),
+        "cat": cat,
+        "concat": cat,
         "stack": lambda tensors, dim=0: mx.stack(tensors, axis=dim),
         "tile": lambda input, *dims: mx.tile(input, sizes(dims)),
         "roll": lambda input, shifts, dims=None: mx.roll(input, shifts, axes(dims)),

@@ -114,7 +114,7 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
             input.gelu() if approximate == "tanh" else input * (1 + (input / math.sqrt(2)).erf()) / 2
         ),
         "diagonal": lambda input, offset=0, dim1=0, dim2=1: input.diagonal(offset, dim1, dim2),
-        "embedding": lambda input, weight: weight[input],
+        "nn.functional.embedding": lambda input, weight: weight[input],
         "index_select": _index_select,
     }
     table |= {

@@ -47,7 +47,7 @@ def axes(dim: Any) -> Any:
 
 def is_all_of(array: Any, dim: Any) -> bool:
     """Whether `dim` is the dimension 0 that torch accepts for an `array` without dimensions, unlike NumPy."""
-    return array.ndim == 0 and dim in (0, -1)
+    return array.ndim == 0 and dim in (0, -1, (0,), (-1,), [0], [-1])
 
 
 def axes_of(array: Any, dim: Any) -> Any:

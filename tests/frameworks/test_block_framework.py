@@ -355,6 +355,22 @@ def test_an_operand_by_keyword_is_written_in_place():
     assert running.agrees(running.trial(body, framework()))
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: torch.nn.Linear(3, 2),
+        lambda: torch.nn.ReLU(inplace=False),
+        lambda: torch.nn.Softmax(dim=1),
+        lambda: torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Identity()),
+    ],
+    ids=["Linear", "ReLU", "Softmax", "Sequential"],
+)
+def test_a_layer_takes_its_input_by_keyword(layer):
+    outcome = running.trial(lambda: layer()(input=random_tensor(shape=(4, 3))), framework())
+    assert running.agrees(outcome)
+    assert outcome.gradients
+
+
 def test_a_layer_that_occurs_twice_has_its_parameters_once():
     def body():
         layer = torch.nn.Linear(3, 3)

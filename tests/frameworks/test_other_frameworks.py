@@ -219,6 +219,66 @@ def test_a_reduction_along_no_dimensions_is_one_along_all_of_them(name, dim):
     assert actual.tolist() == getattr(real, name)(real.from_numpy(given), dim).tolist()
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "var"])
+@pytest.mark.parametrize("dim", [0, -1, (0,), [-1]], ids=str)
+def test_a_reduction_of_a_tensor_without_dimensions_accepts_dimension_0(name, dim):
+    given = np.array(3.0)
+    kwargs = {"correction": 0} if name == "var" else {}
+    actual = numpy_translations(NumPyNames())[name](given, dim, **kwargs)
+    assert actual == getattr(real, name)(real.from_numpy(given), dim, **kwargs)
+
+
+def concatenated(table, arrays):
+    return table["cat"]([arrays(np.zeros(0)), arrays(np.ones((2, 3))), arrays(np.zeros(0))], 1)
+
+
+def all_empty(table, arrays):
+    return table["cat"]([arrays(np.zeros(0))], 1)
+
+
+def element_without_dimensions(table, arrays):
+    return table["index_select"](arrays(np.array(3.0)), 0, arrays(np.array([0])))
+
+
+def elements_without_dimensions(table, arrays):
+    return table["gather"](arrays(np.array(3.0)), -1, arrays(np.array([0, 0])))
+
+
+def shorter_index(table, arrays):
+    return table["gather"](arrays(np.arange(6.0).reshape(2, 3)), 1, arrays(np.array([[2, 0]])))
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [concatenated, all_empty, element_without_dimensions, elements_without_dimensions, shorter_index],
+    ids=lambda it: it.__name__,
+)
+def test_elements_are_taken_as_torch_takes_them(taken):
+    expected = taken(vars(real), real.from_numpy).numpy()
+    np.testing.assert_array_equal(taken(numpy_translations(NumPyNames()), np.asarray), expected, strict=True)
+
+
+def test_a_slope_that_is_not_used_does_not_make_a_gradient_nan():
+    def sloped(function):
+        return gradient_of(lambda x: function(x, float("nan")), 2.0)
+
+    actual = sloped(numpy_translations(Differentiable())["leaky_relu"])
+    np.testing.assert_array_equal(actual, sloped(real.nn.functional.leaky_relu))
+
+
+def test_an_approximation_that_gelu_does_not_have_is_refused():
+    with pytest.raises(ValueError, match="approximate must be 'none' or 'tanh', got 'fast'"):
+        numpy_translations(NumPyNames())["gelu"](np.ones(2), approximate="fast")
+
+
+@pytest.mark.parametrize(
+    "translations", [lambda: numpy_translations(NumPyNames()), lambda: tinygrad_translations(Tinygrad, None)]
+)
+def test_the_embedding_of_torch_takes_the_weight_first_and_has_no_translation(translations):
+    assert "nn.functional.embedding" in translations()
+    assert "embedding" not in translations()
+
+
 class Differentiable(NumPyNames):
     """torch with the names that `numpy_translations` uses, so that what is spelt in them has a gradient."""
 

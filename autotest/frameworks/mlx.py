@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional import Functional
 from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tape import ArrayLike, Pure
 
 #: The dtypes of torch that MLX supports on a CPU.
 _DTYPES = tuple("float32 float64 float16 bfloat16 int8 int16 int32 int64 uint8 bool complex64".split())
+
+
+#: What MLX says of an operation without a gradient.
+_NO_GRADIENT = re.compile(r"\[Primitive::vjp\] Not implemented for (\w+)")
 
 
 class MLXFramework(Functional):
@@ -68,7 +74,13 @@ class MLXFramework(Functional):
         return self.root.take(flat, self.root.array(places.reshape(-1))).reshape(places.shape)
 
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
-        return list(self.root.vjp(lambda *given: list(function(*given)), arrays, cotangents)[1])
+        try:
+            return list(self.root.vjp(lambda *given: list(function(*given)), arrays, cotangents)[1])
+        except ValueError as error:
+            lacking = _NO_GRADIENT.search(str(error))
+            if lacking is None:
+                raise
+            raise Absent(self.name, f"gradient of {lacking[1]}") from error
 
 
 def framework() -> MLXFramework:

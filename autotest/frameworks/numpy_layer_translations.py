@@ -87,6 +87,9 @@ def layers(mx: Any) -> dict[str, Callable[..., Any]]:
         # As in torch, `input` only has to broadcast if `beta` is 0: the product would keep its NaN and infinities.
         return (mx.zeros_like(input) if beta == 0 else beta * input) + alpha * (mat1 @ mat2)
 
+    def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        return addmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
     def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         made = mx.matmul(input, weight.T)
         return made if bias is None else made + bias
@@ -139,6 +142,8 @@ def layers(mx: Any) -> dict[str, Callable[..., Any]]:
     return {
         "einsum": lambda equation, *operands: mx.einsum(equation, *operands_of(operands)),
         "addmm": addmm,
+        "baddbmm": baddbmm,
+        "tensordot": lambda a, b, dims=2: mx.tensordot(a, b, dims),
         "linear": linear,
         "layer_norm": layer_norm,
         "mse_loss": loss(mx.square),

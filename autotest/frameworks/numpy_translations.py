@@ -7,7 +7,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from autotest.frameworks.numpy_algebra_translations import matrices, transforms
 from autotest.frameworks.numpy_layer_translations import activations, layers
+from autotest.frameworks.numpy_selection_translations import selections
 from autotest.frameworks.torch_arguments import axes, axes_of, is_all_of, sizes, spread_of
 
 #: torch's name -> NumPy's, for functions of one array, or of two arrays that broadcast.
@@ -16,18 +18,22 @@ _ALIKE: Final[Mapping[str, str]] = {
     **{name: name for name in "abs sign floor ceil".split()},
     **{name: name for name in "square reciprocal erf erfinv isnan isinf isfinite sigmoid maximum minimum".split()},
     **{name: name for name in "logical_not logical_and logical_or logaddexp matmul outer inner real imag".split()},
+    **{name: name for name in "trunc exp2 conj angle signbit isposinf isneginf trace".split()},
+    **{name: name for name in "fmod hypot copysign heaviside fmax fmin logical_xor logaddexp2 gcd lcm kron".split()},
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
     "neg": "negative", "negative": "negative", "arctan2": "arctan2", "atan2": "arctan2", "bitwise_and": "bitwise_and",
     "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "bitwise_not": "bitwise_invert", "eq": "equal",
     "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "deg2rad": "radians",
     "rad2deg": "degrees",
     "mm": "matmul", "bmm": "matmul", "mv": "matmul", "dot": "inner", "mul": "multiply", "multiply": "multiply",
-    "expit": "sigmoid", "absolute": "abs",
+    "expit": "sigmoid", "absolute": "abs", "conj_physical": "conj",
 }  # fmt: skip
 #: The functions of two arrays among them -> torch's name of the second one.
 _SECOND: Final[Mapping[str, str]] = {
     **dict.fromkeys("maximum minimum logical_and logical_or logaddexp matmul inner arctan2 atan2".split(), "other"),
     **dict.fromkeys("bitwise_and bitwise_or bitwise_xor eq ne lt le gt ge mul multiply".split(), "other"),
+    **dict.fromkeys("fmod hypot copysign fmax fmin logical_xor logaddexp2 gcd lcm kron".split(), "other"),
+    "heaviside": "values",
     "mm": "mat2",
     "bmm": "mat2",
     "mv": "vec",
@@ -65,6 +71,9 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         **_reductions(mx),
         **_arithmetic(mx),
         **arrangements(mx),
+        **selections(mx),
+        **transforms(mx),
+        **matrices(mx),
         **activations(mx),
         **layers(mx),
     }
@@ -190,6 +199,8 @@ def _arithmetic(mx: Any) -> dict[str, Callable[..., Any]]:
         "clamp": clamp,
         "clip": clamp,
         "where": where,
+        "frac": lambda input: input - mx.trunc(input),
+        "round": lambda input, *, decimals=0: mx.round(input, decimals),
         "sinc": lambda input: mx.where(
             input == 0, 1, mx.sin(math.pi * input) / mx.where(input == 0, 1, math.pi * input)
         ),

@@ -24,6 +24,7 @@ from autotest.frameworks.torch_arguments import same_padding
 from autotest.program import Array
 from autotest.replaying import graph_check
 from tests.support import block_framework, running
+from tests.support.numpy_names import NumPyNames
 
 
 class MindSpore:
@@ -155,21 +156,6 @@ def test_a_mode_that_a_body_sets_ends_with_its_trial(candidate, change):
     name, mode = change
     running.trial(lambda: getattr(torch, name)(getattr(torch, mode) if isinstance(mode, str) else mode), candidate)
     assert running.agrees(running.trial(network, candidate))
-
-
-class NumPyNames:
-    """NumPy with the names that `numpy_translations` uses. As with JAX, the name of a dtype is its own value."""
-
-    array = np.ndarray
-
-    def softmax(self, given, axis):
-        return np.exp(given) / np.exp(given).sum(axis, keepdims=True)
-
-    def stop_gradient(self, given):
-        return given
-
-    def __getattr__(self, name):
-        return name if name.startswith(("int", "bfloat")) else getattr(np, name, name)
 
 
 class Convolving(NumPyNames):

@@ -67,6 +67,11 @@ class Mismatch:
     operator: str = ""
 
     @property
+    def at(self) -> tuple[int, str]:
+        """Slot and place: what differs, by positions that are the same whatever the values are called."""
+        return self.slot, self.place
+
+    @property
     def of_numbers(self) -> bool:
         """Whether numbers differ, which rounding or special numbers may explain."""
         return self.symptom in NUMERIC_SYMPTOMS

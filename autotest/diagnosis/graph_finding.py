@@ -24,7 +24,7 @@ from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
 from autotest.recording.record import Record
 from autotest.replaying import graph_check
-from autotest.replaying.agreement import Agreement, agree, place_of
+from autotest.replaying.agreement import Agreement, agree
 from autotest.replaying.divided_program import DividedProgram, pushed_by
 from autotest.replaying.graph_capture import divide
 from autotest.replaying.graph_setup import CannotDivide
@@ -65,7 +65,7 @@ def _three_ways(found: Agreement, pair: Pair, settings: Settings) -> list[str]:
     if numbers is None or not np.isfinite(numbers.greatest_abs):
         return []
     double = DoublePrecision(found, pair, settings)
-    wide = double.sides[0].get(double.wide_place(place_of(first)))
+    wide = double.sides[0].get(double.wide_place(first.at))
     if not isinstance(wide, TensorValue) or wide.data.ndim != len(numbers.abs_index):
         return []
     truth = wide.data[numbers.abs_index].item()  # NumPy subtracts no booleans, and small integers wrap around

@@ -62,11 +62,6 @@ class Agreement:
         return found
 
 
-def place_of(mismatch: Mismatch) -> Place:
-    """Return the place of `mismatch`, which does not depend on names."""
-    return mismatch.slot, mismatch.place
-
-
 def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     """Run `program` on both sides and compare all results, as a trial does."""
     expected = seeded_replay(program, pair.reference)

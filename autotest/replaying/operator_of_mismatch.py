@@ -105,10 +105,9 @@ class MismatchNames:
         return found
 
     def _writer(self, mismatch: Mismatch) -> int | None:
-        place = mismatch.slot, mismatch.place
-        if place not in self._writers:
-            self._writers[place] = _writer(self.program, mismatch, self.pair)
-        return self._writers[place]
+        if mismatch.at not in self._writers:
+            self._writers[mismatch.at] = _writer(self.program, mismatch, self.pair)
+        return self._writers[mismatch.at]
 
     @warnings_ignored()
     @np.errstate(all="ignore")

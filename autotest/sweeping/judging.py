@@ -20,7 +20,7 @@ from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
 from autotest.recording.special_values import counted_mismatches
-from autotest.replaying.agreement import Agreement, place_of, raised, refused
+from autotest.replaying.agreement import Agreement, raised, refused
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
@@ -272,7 +272,7 @@ class Judge:
         numbers = [item for item in agreement.mismatches if item.of_numbers]
         if len(numbers) in (0, len(agreement.mismatches)):
             return agreement.mismatches
-        if not ties(agreement, place_of(numbers[0]), self._pair):
+        if not ties(agreement, numbers[0].at, self._pair):
             return agreement.mismatches
         found.rounded = True
         return [item for item in agreement.mismatches if item not in numbers]

@@ -142,7 +142,7 @@ class _Judge:
         runs = _run(wide, pair)
         if runs is None:  # a side has no double precision
             return found
-        gaps = {(one.slot, one.place): _gap(one) for one in compare([observe(runs)], settings)[0]}
+        gaps = {one.at: _gap(one) for one in compare([observe(runs)], settings)[0]}
         left = [
             one
             for one in found
@@ -151,7 +151,7 @@ class _Judge:
         if len(left) == len(found):
             return left
         by_roundoff = _changes_by_roundoff(program, pair, settings)
-        return [one for one in found if one in left or _gap(one) > _AMPLIFIED * by_roundoff.get(_place(one), 0.0)]
+        return [one for one in found if one in left or _gap(one) > _AMPLIFIED * by_roundoff.get(one.at, 0.0)]
 
 
 def _computes(call: Call) -> bool:
@@ -191,7 +191,7 @@ def _changes_by_roundoff(program: Program, pair: Pair, settings: Settings) -> di
         if once.error is not None or again.error is not None:
             continue
         for item in compare([observe(record_of(program, alone, once, again))], settings)[0]:
-            changes[_place(item)] = max(changes.get(_place(item), 0.0), _gap(item))
+            changes[item.at] = max(changes.get(item.at, 0.0), _gap(item))
     return changes
 
 
@@ -204,10 +204,6 @@ def _nudged(array: Array, turn: int) -> Array:
     signs = np.where(np.random.default_rng(turn).random(data.shape) < 0.5, -1, 1)
     with np.errstate(all="ignore"):
         return dataclasses.replace(array, data=(data * (1 + roundoff * signs)).astype(data.dtype))
-
-
-def _place(mismatch: Mismatch) -> tuple[int, str]:
-    return mismatch.slot, mismatch.place
 
 
 def _gap(mismatch: Mismatch) -> float:

@@ -22,7 +22,7 @@ from autotest.diagnosis.rounding.measurement import Measured
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program.rewriting import widened
-from autotest.replaying.agreement import agree, place_of
+from autotest.replaying.agreement import agree
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.outcome import Outcome
@@ -378,7 +378,7 @@ def test_a_module_that_gets_its_state_after_a_leaf_was_filled_is_not_asked_for_t
     outcome = failing(body, pair)
     assert outcome is not None
     wide, places = widened(outcome.program)
-    slot, place = place_of(next(one for one in outcome.mismatches if one.symptom == "gradient"))
+    slot, place = next(one for one in outcome.mismatches if one.symptom == "gradient").at
     oracle, _ = numeric_gradient(wide, (places[slot], place), pair)
     assert oracle is not None
     assert oracle.accuses == (False, True)

@@ -32,7 +32,7 @@ from autotest.diagnosis.rounding.refused_in_single_precision import refuses_sing
 from autotest.diagnosis.rounding.single_precision import narrowed, shrink_with_the_roundoff
 from autotest.frameworks import Pair
 from autotest.program.semantics import returns_gradients, returns_new_memory
-from autotest.replaying.agreement import Agreement, agree, place_of, results_of_side
+from autotest.replaying.agreement import Agreement, agree, results_of_side
 from autotest.replaying.replay import Place
 
 
@@ -65,7 +65,7 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
         double.free_spreads()
     if pair.others:
         shown = focus.mismatches[0]
-        verdict = weighed(verdict, votes(focus, place_of(shown), shown, pair, settings), pair.sides)
+        verdict = weighed(verdict, votes(focus, shown.at, shown, pair, settings), pair.sides)
     return Opinion(verdict, located, double)
 
 
@@ -167,7 +167,7 @@ def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
     moved = double.measured(item, into=double.computations if located.slot is None else (located.slot,))
     if moved is not None and moved.is_rounding:
         return True
-    spreads = error_spreads(double.program, double.pair, place_of(item), measured)
+    spreads = error_spreads(double.program, double.pair, item.at, measured)
     if amplified_alike(measured, spreads) or amplified_by_reference(measured, spreads):
         return True
     within = measured.seen_to_agree and max(measured.errors) <= double.cancellation
@@ -182,7 +182,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
         return dataclasses.replace(evidence, refused_in_single_precision=alone)
     if first.symptom in ("exception", "out of memory"):
         return evidence
-    place = place_of(first)
+    place = first.at
     evidence = dataclasses.replace(evidence, **_noise(focus, place, pair, first))
     if max(evidence.noise) > evidence.tolerated:
         return evidence

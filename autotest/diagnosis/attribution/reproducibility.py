@@ -18,7 +18,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import agree
 from autotest.frameworks import Framework
 from autotest.program import Array, Program
-from autotest.replaying.agreement import Agreement, place_of, results
+from autotest.replaying.agreement import Agreement, results
 from autotest.replaying.replay import Place
 
 #: Limits for filling free memory: copies made of each array, the size in bytes up to which an array gets that many
@@ -61,7 +61,7 @@ def unrepeatable(found: Sequence[Mismatch], live: Agreement, replayed: Agreement
     for once, again in runs_again(live.program, live.record.pair.reference, {item.slot for item in found}, known):
         now = []
         for item in left:
-            place = place_of(item)
+            place = item.at
             expected, actual = trial.get(place, (None, None))
             first = once.get(place)
             if _alike(item, first, again.get(place)) is False or (

@@ -11,7 +11,7 @@ from autotest.frameworks import Pair
 from autotest.program import operator_of
 from autotest.program.rewriting import needed
 from autotest.program.semantics import first_operand, pushes_gradients
-from autotest.replaying.agreement import Agreement, place_of
+from autotest.replaying.agreement import Agreement
 from autotest.replaying.replay import Place
 
 #: Operators whose integer result is right if it selects the right value.
@@ -79,7 +79,7 @@ def beside_ties(agreement: Agreement, first: int | None, pair: Pair) -> list[Mis
     """
     program, found = agreement.program, agreement.mismatches
     tied = {found[0].slot if first is None else first}
-    tied |= {item.slot for item in found if item.symptom == "value" and ties(agreement, place_of(item), pair)}
+    tied |= {item.slot for item in found if item.symptom == "value" and ties(agreement, item.at, pair)}
     needs = {call.slot: needed(program, [call.slot]) for call in program.calls}
     # A backward pass leaves other gradients of everything that a call after the choice computes with.
     after = [call.slot for call in program.calls if needs[call.slot] & (tied - {call.slot})]

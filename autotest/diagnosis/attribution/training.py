@@ -22,7 +22,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program
 from autotest.program.rewriting import upto, with_arrays
 from autotest.program.semantics import is_step
-from autotest.replaying.agreement import Agreement, agree, place_of, results
+from autotest.replaying.agreement import Agreement, agree, results
 from autotest.replaying.rates import with_rates
 from autotest.replaying.replay import Place
 from autotest.replaying.updates import Updates
@@ -176,7 +176,7 @@ def _is_wrong(place: tuple[int, int], steps: Mapping[int, Gradients], runs: Sequ
 
 
 def _ratio_at(agreement: Agreement, item: Mismatch, runs: Sequence[_Run]) -> float:
-    place = place_of(item)
+    place = item.at
     expected, actual = (as_array(one) for one in agreement.read().get(place, (None, None)))
     if expected is None or actual is None:
         return float("inf")

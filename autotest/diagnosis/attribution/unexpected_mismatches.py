@@ -22,7 +22,7 @@ from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, overwritten_operand, writes_first_operand
 from autotest.recording.recorder import Recorder
-from autotest.replaying.agreement import Agreement, agree, place_of
+from autotest.replaying.agreement import Agreement, agree
 from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.replaying.replay import Place
 from autotest.results.ledger import Ledger, LedgerEntry
@@ -125,7 +125,7 @@ def _corrected(
     aside = dataclasses.replace(settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator}"))
     if any(item.name == first.name and item.symptom != first.symptom for item in agreement.mismatches):
         return program, aside  # its other mismatches are looked at before its value is replaced
-    place = place_of(first)
+    place = first.at
     slot = locate(program, pair, settings, first).slot
     if first.stage == "backward" and slot not in (reached := _computed_from(program, place[0])):
         slot = next(iter(reached), slot)  # the located call has a wrong gradient, too, but not that of this value

@@ -23,7 +23,7 @@ from autotest.program import COTANGENT, LAYOUT, Array, Program, leaves, with_lea
 from autotest.program.reduction import elements
 from autotest.program.rewriting import with_arrays, with_call, with_contents
 from autotest.program.semantics import OPERATIONS, is_backward
-from autotest.replaying.agreement import Agreement, place_of
+from autotest.replaying.agreement import Agreement
 
 #: The largest number of inputs that are varied. In total, at most twice as many features are tried.
 _MOST = 8
@@ -266,7 +266,7 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
         return ["Would pass: with special_values=False"]
     if first.statistics is None:
         return []
-    expected, actual = shrunk.read().get(place_of(first), (None, None))
+    expected, actual = shrunk.read().get(first.at, (None, None))
     if type(expected) is not TensorValue or type(actual) is not TensorValue:
         return []
     if expected.data.shape != actual.data.shape or expected.data.dtype.kind != "f":

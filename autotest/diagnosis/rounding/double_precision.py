@@ -34,7 +34,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     writes_first_operand,
 )
-from autotest.replaying.agreement import Agreement, place_of, results, with_counterparts
+from autotest.replaying.agreement import Agreement, results, with_counterparts
 from autotest.replaying.replay import Place
 
 #: The slots of several calls.
@@ -80,7 +80,7 @@ class DoublePrecision:
     def sides(self) -> tuple[dict[Place, Any], dict[Place, Any]]:
         """The results of both sides in double precision."""
         expected, actual = results(self.wide, self.pair.reference), results(self.wide, self.pair.candidate)
-        asked = {self.wide_place(place_of(item)) for item in self._focus.mismatches} & expected.keys()
+        asked = {self.wide_place(item.at) for item in self._focus.mismatches} & expected.keys()
         return expected, with_counterparts(actual, self.wide, self.pair, asked) if actual else actual
 
     @functools.cached_property
@@ -136,7 +136,7 @@ class DoublePrecision:
     def _together(self, place: Place, dtype: str, into: Slots) -> list[Place]:
         """Return `place` and other mismatched places of the same dtype, up to `_AT_ONCE` elements."""
         together, room = [place], _AT_ONCE
-        for other in dict.fromkeys(map(place_of, self._focus.mismatches)):
+        for other in dict.fromkeys(item.at for item in self._focus.mismatches):
             value = self._focus.read().get(other, (None, None))[0]
             if other == place or (other, into) in self._measured or tolerated_as(value) != dtype:
                 continue
@@ -154,7 +154,7 @@ class DoublePrecision:
     def _can_be_moved(self, into: Slots) -> bool:
         """Whether the operands of the calls `into` can be perturbed by factors: factors of one change no result."""
         if into not in self._movable:
-            places = {self.wide_place(place_of(item)) for item in self._focus.mismatches}
+            places = {self.wide_place(item.at) for item in self._focus.mismatches}
             values = {place: value for place, value in self.sides[0].items() if place in places}
             ones = factors(self.wide, map(self._places.__getitem__, into), self.sides[0], 0.0, 0)
             self._movable[into] = can_be_scaled(self.wide, self.pair.reference, ones, values)
@@ -181,13 +181,13 @@ class DoublePrecision:
         Returns:
             The measurement, or None if the values cannot be compared, such as those of different shapes.
         """
-        key = place_of(item), into
+        key = item.at, into
         if key not in self._measured:
             self._measured[key] = self._measure(item, into if into and self._can_be_moved(into) else ())
         return self._measured[key]
 
     def _measure(self, item: Mismatch, into: Slots) -> Measured | None:
-        place = place_of(item)
+        place = item.at
         pair = self._focus.read().get(place)
         if item.stage == "forward" and place[0] in self._exact_conversions and not _is_whole(pair):
             return None  # in double precision, nothing is converted

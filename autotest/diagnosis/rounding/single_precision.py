@@ -18,7 +18,7 @@ from autotest.diagnosis.rounding.double_precision import as_array
 from autotest.diagnosis.rounding.measurement import SHRINKS
 from autotest.diagnosis.rounding.roundoff import ROUNDOFF
 from autotest.program import Array, Call, Operand, Program, Root, map_call
-from autotest.replaying.agreement import Agreement, place_of
+from autotest.replaying.agreement import Agreement
 from autotest.replaying.replay import Place
 
 _NARROWER: Final = MappingProxyType({"float64": "float32", "double": "float", "complex128": "complex64"})
@@ -41,7 +41,7 @@ def shrink_with_the_roundoff(mismatches: Sequence[Mismatch], double: Agreement, 
         single: those of the same program in single precision.
     """
     ratio = SHRINKS * ROUNDOFF["float64"] / ROUNDOFF["float32"]
-    return all(0 < _gap(double, place_of(item)) <= ratio * _gap(single, place_of(item)) for item in mismatches)
+    return all(0 < _gap(double, item.at) <= ratio * _gap(single, item.at) for item in mismatches)
 
 
 def _gap(agreement: Agreement, place: Place) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from autotest.program.calls import COTANGENT, Array, Call, Captured, Operand, Program, Ref, map_call, refs
 from autotest.program.dtypes import is_differentiable
 from autotest.program.fixed_cotangents import fixed_cotangent
-from autotest.program.paths import item_path
+from autotest.program.paths import item_path, tensors_with_indices
 from autotest.program.rewriting import assembled, tensor_call
 from autotest.program.semantics import is_setting, loads_state, overwritten_operand, reparametrizes, with_first_operand
 from autotest.program.values import TensorValue
@@ -139,7 +139,7 @@ class _Excerpt:
         """Append the call that propagates `cotangents` back through `root`, whose value is `result`."""
         pairs = [
             (self._item(root, indices), cotangents.get(item_path(indices)) or _cotangent(tensor))
-            for indices, tensor in _tensors(result)
+            for indices, tensor in tensors_with_indices(result, (TensorValue,))
             if tensor.requires_grad or (not indices and is_differentiable(tensor.dtype))
         ]
         given = [Ref(self._input(cotangent)) for _, cotangent in pairs]
@@ -201,14 +201,6 @@ class _Excerpt:
 
     def _leaf(self, item: Operand) -> Operand:
         return self._plain[item.slot] if type(item) is Ref and item.slot in self._plain else item
-
-
-def _tensors(value: Any, indices: tuple[int, ...] = ()) -> Sequence[tuple[tuple[int, ...], TensorValue]]:
-    if type(value) is TensorValue:
-        return [(indices, value)]
-    if isinstance(value, (tuple, list)):
-        return [found for at, item in enumerate(value) for found in _tensors(item, (*indices, at))]
-    return []
 
 
 def _cotangent(result: TensorValue) -> TensorValue:

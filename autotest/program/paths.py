@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 _GRADIENT = ".grad"
 _ITEMS = re.compile(r"(?:\[\d+\])*")
@@ -18,6 +19,28 @@ def indices_of(path: str) -> tuple[int, ...] | None:
     """Return the indices in `path`, () if it is empty; None if it contains anything else, such as a name."""
     found = _ITEMS.fullmatch(path)
     return None if found is None else tuple(map(int, re.findall(r"\d+", path)))
+
+
+def tensors_with_indices(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield the tensors in nested tuples and lists, each with the indices that lead to it; a tensor itself has none.
+
+    Args:
+        value: the result of a call, live or read.
+        types: the types of its tensors.
+    """
+    if isinstance(value, types):
+        yield (), value
+    elif isinstance(value, (tuple, list)):
+        for index, item in enumerate(value):
+            for indices, tensor in tensors_with_indices(item, types):
+                yield (index, *indices), tensor
+
+
+def item_at(value: Any, indices: Iterable[int]) -> Any:
+    """Return the item of nested tuples and lists at `indices`; None if there is none."""
+    for index in indices:
+        value = value[index] if isinstance(value, (tuple, list)) and index < len(value) else None
+    return value
 
 
 def member_of(path: str) -> str:

@@ -12,6 +12,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import frozen_copies
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.influence import contributing
+from autotest.program.paths import item_path, tensors_with_indices
 from autotest.program.semantics import (
     OPERATIONS,
     describes,
@@ -61,7 +62,8 @@ def flow(program: Program, framework: Framework) -> Flow:
         call, value = program.calls[at - 1], values[at - 1]
         if isinstance(value, framework.module_types):
             modules.setdefault(id(value), call.slot)
-        for suffix, tensor in _tensors(value, "", framework):
+        for indices, tensor in tensors_with_indices(value, framework.tensor_types):
+            place = call.slot, item_path(indices)
             try:
                 passes = framework.can_backpropagate(tensor)
             except Exception:  # noqa: BLE001 - a lazy framework's call raises when its result is looked at
@@ -69,10 +71,10 @@ def flow(program: Program, framework: Framework) -> Flow:
             if not passes:
                 continue
             if call.kind == "tensor":
-                leaves[call.slot, suffix] = tensor
+                leaves[place] = tensor
                 continue
             framework.keep_gradient(tensor)
-            place, node = (call.slot, suffix), framework.node(tensor)
+            node = framework.node(tensor)
             kept[place], nodes[place] = tensor, node
             operands = ((ref.slot, "") for ref in refs(call))
             if node is not None and any(kept.get(at) is tensor and nodes[at] is node for at in operands):
@@ -109,14 +111,6 @@ def _changed(call: Call) -> Iterator[Ref]:
 def _gradients(tensors: dict[Place, Any], framework: Framework) -> dict[Place, TensorValue | None]:
     gradients = [framework.gradient(tensor) for tensor in tensors.values()]
     return dict(zip(tensors, frozen_copies(framework, gradients), strict=True))
-
-
-def _tensors(value: Any, suffix: str, framework: Framework) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, framework.tensor_types):
-        yield suffix, value
-    elif isinstance(value, (tuple, list)):
-        for at, item in enumerate(value):
-            yield from _tensors(item, f"{suffix}[{at}]", framework)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

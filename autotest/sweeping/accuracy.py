@@ -9,10 +9,11 @@ import numpy as np
 
 from autotest.frameworks import Pair
 from autotest.program import Program
+from autotest.program.paths import item_at
 from autotest.program.rewriting import WIDER, widened
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.accuracy import Accuracy, Errors, in_ulps, measurable
-from autotest.sweeping.backward import item_at, results
+from autotest.sweeping.backward import results
 from autotest.sweeping.extended_precision import exactly
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from autotest.frameworks.recorded_calls import run_call
 from autotest.program import COTANGENT, VIEW, Array, Call, Operand, Program, Ref, refs
+from autotest.program.paths import tensors_with_indices
 from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
 from autotest.replaying.module_alone import cotangent
@@ -98,23 +99,6 @@ def results(program: Program, ran: Replayed) -> Iterator[tuple[int, tuple[int, .
     types = ran.framework.tensor_types
     for call, value in zip(program.calls, ran.values, strict=False):
         if call.kind != "tensor" and call.slot not in read and not is_backward(call):
-            for path, item in tensors_in(ran.framework.known(value), types):
+            for path, item in tensors_with_indices(ran.framework.known(value), types):
                 if ran.framework.is_tensor(item):  # in another process, it may be the module that `train` returned
                     yield call.slot, path, item
-
-
-def item_at(value: Any, path: tuple[int, ...]) -> Any:
-    """Return the item of `value` at a path of indices; None if it has none there."""
-    for index in path:
-        value = value[index] if isinstance(value, (tuple, list)) and len(value) > index else None
-    return value
-
-
-def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Yield the tensors in `value`, each with the path of indices to it."""
-    if isinstance(value, types):
-        yield (), value
-    elif isinstance(value, (tuple, list)):
-        for index, item in enumerate(value):
-            for path, tensor in tensors_in(item, types):
-                yield (index, *path), tensor

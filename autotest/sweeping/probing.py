@@ -14,12 +14,12 @@ from autotest.diagnosis.attribution.reproducibility import runs_again
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import COTANGENT, Array, Program
-from autotest.program.paths import item_path
+from autotest.program.paths import item_at, item_path, tensors_with_indices
 from autotest.program.semantics import written
 from autotest.recording.observation import Observed
 from autotest.replaying.replay import Place, Replayed, replay
 from autotest.results.sweep import Check
-from autotest.sweeping.backward import item_at, results, tensors_in
+from autotest.sweeping.backward import results
 from autotest.sweeping.judgement import SampleJudgement
 
 #: Elements of the largest result that is written into to detect shared memory.
@@ -146,7 +146,7 @@ def first_unrepeated(once: Replayed, again: Replayed) -> tuple[int, str] | None:
     places = [
         (slot, path, value)
         for slot, made in enumerate(once.values)
-        for path, value in tensors_in(made, framework.tensor_types)
+        for path, value in tensors_with_indices(made, framework.tensor_types)
     ]
     if again.error is not None:
         return len(again.values), ""

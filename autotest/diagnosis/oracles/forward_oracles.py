@@ -24,7 +24,7 @@ from autotest.frameworks.requests import FunctionCalled
 from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.influence import written_later
-from autotest.program.paths import indices_of
+from autotest.program.paths import indices_of, item_at
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, in_place, is_module_call, overwritten_operand
 from autotest.replaying.agreement import results
@@ -250,8 +250,7 @@ def _part(value: Any, suffix: str) -> Any:
     indices = indices_of(suffix)
     if indices is None:
         return None
-    for index in indices:
-        value = value[index] if isinstance(value, (tuple, list)) and index < len(value) else None
+    value = item_at(value, indices)
     if type(value) is TensorValue:
         value = value.data
     if value is None or isinstance(value, (tuple, list)):

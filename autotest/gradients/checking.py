@@ -19,7 +19,7 @@ from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, fr
 from autotest.gradients.rule import Rule
 from autotest.gradients.sums import summed_rows
 from autotest.program import Array
-from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
+from autotest.results.gradient_rows import GradientRow, Jacobians, RowNames, failing, row_of
 
 #: Maximum number of derivatives that a cautious check looks at one by one; above this, it checks sums.
 MOST_DERIVATIVES = 1_000_000
@@ -44,24 +44,24 @@ class GradcheckResult:
 
 
 @np.errstate(all="ignore")  # drawn numbers may be NaN
-def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]] | None = None) -> GradcheckResult:
+def check(function: FunctionOfInputs, rule: Rule, names: RowNames | None = None) -> GradcheckResult:
     """Check each pair of a varied input and an output.
 
     Args:
         function: the function and its inputs.
         rule: the tolerances and the kind of check.
-        names: names of the varied inputs and of the outputs; None for their positions.
+        names: the names in the rows; None for positions.
 
     Returns:
         The rows and warnings.
     """
     result = GradcheckResult()
     outputs = function.outputs()
-    shown = names or ([str(i) for i in function.varied], [str(i) for i in range(len(outputs))])
+    shown = names or RowNames([*map(str, function.varied)], [*map(str, range(len(outputs)))])
     for which, array in enumerate(function.arrays):
         if array.dtype not in ("float64", "complex128"):
             result.warnings.append(
-                f"input {shown[0][which]} is of {array.dtype}: finite differences are only reliable in float64 or "
+                f"input {shown.inputs[which]} is of {array.dtype}: finite differences are only reliable in float64 or "
                 "complex128"
             )
     exact = not result.warnings
@@ -85,9 +85,7 @@ def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[s
 # -- shape, dtype and determinism of gradients --------------------------------------------------------------
 
 
-def _oddities(
-    function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]
-) -> list[GradientRow]:
+def _oddities(function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: RowNames) -> list[GradientRow]:
     """Return rows for gradients whose shape or dtype differs from their input's, or that differ between runs."""
     rows: list[GradientRow] = []
     for o, output in enumerate(outputs):
@@ -99,7 +97,7 @@ def _oddities(
         for i, array in enumerate(function.arrays):
             note, size = _oddity(function, [gradients[i] for gradients in runs], array, rule)
             if note:
-                rows.append(GradientRow(names[0][i], names[1][o], False, size, allowed=rule.nondet_tol, note=note))
+                rows.append(GradientRow(*names.of(i, o), False, size, allowed=rule.nondet_tol, note=note))
     return rows
 
 
@@ -145,9 +143,7 @@ def _gap(one: Real, other: Real) -> float:
 # -- fast ---------------------------------------------------------------------------------------------------
 
 
-def _projected(
-    function: FunctionOfInputs, outputs: list[Any], names: tuple[list[str], list[str]], atol: float
-) -> list[GradientRow]:
+def _projected(function: FunctionOfInputs, outputs: list[Any], names: RowNames, atol: float) -> list[GradientRow]:
     """Return rows with one number for each pair: the Jacobian multiplied by a direction on either side.
 
     A row fails, too, if it cannot show an error in one derivative, because an input or a result is very large.
@@ -172,9 +168,7 @@ def _projected(
             gap = abs(own - other)
             relative = gap / abs(other) if other else 0.0
             close = gap <= bound <= max(VISIBLE * scale, atol) < np.inf
-            rows.append(
-                GradientRow(names[0][i], names[1][o], close, gap, relative, "", "", own, other, bound, "projected")
-            )
+            rows.append(GradientRow(*names.of(i, o), close, gap, relative, "", "", own, other, bound, "projected"))
     return rows
 
 
@@ -186,9 +180,7 @@ def _direction(size: int, seed: int) -> Real:
 
 
 @np.errstate(all="ignore")
-def forward_rows(
-    function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]], inputs: Sequence[int]
-) -> list[GradientRow]:
+def forward_rows(function: FunctionOfInputs, rule: Rule, names: RowNames, inputs: Sequence[int]) -> list[GradientRow]:
     """Return rows that compare forward mode with differences, along one direction for each varied input in `inputs`.
 
     There are none if the framework has no forward mode.
@@ -210,7 +202,7 @@ def forward_rows(
         for o, value in enumerate(frozen):
             analytic = np.zeros(numeric[o].size) if value is None else reals(value.data)
             shape = (numeric[o].size,) if value is None else real_shape(value.data)
-            pair = Jacobians((names[0][i], names[1][o]), analytic[None], numeric[o][None], ((), shape))
+            pair = Jacobians(names.of(i, o), analytic[None], numeric[o][None], ((), shape))
             exempt = _nowhere(numeric[o], centre[o])
             if rule.cautious and (failing(analytic, numeric[o], rule.atol, rule.rtol) & ~exempt).any():
                 exempt |= ~_refuted_along(function, (i, o), along, analytic, rule)
@@ -234,9 +226,7 @@ def _refuted_along(function: FunctionOfInputs, pair: tuple[int, int], along: Rea
 # -- slow ---------------------------------------------------------------------------------------------------
 
 
-def _elementwise(
-    function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]
-) -> GradcheckResult:
+def _elementwise(function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: RowNames) -> GradcheckResult:
     """Return a row for each pair, with the warnings and the number of undefined derivatives."""
     result = GradcheckResult()
     frozen = function.framework.values(outputs)
@@ -251,7 +241,7 @@ def _elementwise(
                 numeric[o][k] = one
         for o, value in enumerate(frozen):
             shapes = real_shape(array.data), real_shape(value.data)
-            pair = Jacobians((names[0][i], names[1][o]), analytic[i][o], numeric[o], shapes)
+            pair = Jacobians(names.of(i, o), analytic[i][o], numeric[o], shapes)
             exempt, note = _exempted(JacobianBlock(function, i, o, rule), pair, centre[o], result)
             note = note or ("no gradient" if missing[i][o] else "")
             result.rows.append(row_of(pair, rule.atol, rule.rtol, exempt=exempt, note=note))

@@ -30,6 +30,7 @@ from autotest.program.semantics import (
     written,
 )
 from autotest.replaying.replay import Contexts
+from autotest.results.gradient_rows import RowNames
 
 #: Methods of modules that are called only once: the state after them is what is varied.
 _TELLING = frozenset(("double", "to", "load_state_dict"))
@@ -95,17 +96,18 @@ def check_program(
         inputs = [leaf.tensor for leaf in varied]
         places = {shown[back[leaf.slot]] + leaf.suffix: (back[leaf.slot], leaf.suffix) for leaf in varied}
         function = FunctionOfInputs(framework, runner, inputs, runner.between)
-        found = check(function, RULE, (list(places), outputs))
+        shown_in_rows = RowNames(list(places), outputs)
+        found = check(function, RULE, shown_in_rows)
         if forward:
             substituted = [position for position, leaf in enumerate(varied) if not runner.is_in_module(leaf)]
-            found.rows += forward_rows(function, RULE, (list(places), outputs), substituted)
+            found.rows += forward_rows(function, RULE, shown_in_rows, substituted)
         if order == 2 and found.passed:
             cotangents = made_cotangents(framework, runner, inputs)
             places.update({f"cotangent of {shown[back[slot]]}": (back[slot], "") for slot in roots})
             twice = second_order(framework, runner, len(inputs))
             again = FunctionOfInputs(framework, twice, [*inputs, *cotangents], runner.between)
             second = [f"gradient {position}" for position in range(len(again.outputs()))]
-            more = check(again, RULE, (list(places), second))
+            more = check(again, RULE, RowNames(list(places), second))
             found.rows += more.rows
             found.warnings += more.warnings
     except SingularMatrix:

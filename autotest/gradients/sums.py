@@ -11,7 +11,7 @@ from autotest.gradients.evidence import Line, has_neighbours, is_rough, is_unsta
 from autotest.gradients.exemptions import NEIGHBOUR
 from autotest.gradients.function import FunctionOfInputs, Real, moved, real_shape, reals, slope
 from autotest.gradients.rule import Rule
-from autotest.results.gradient_rows import GradientRow, Jacobians, failing, index_text, row_of
+from autotest.results.gradient_rows import GradientRow, Jacobians, RowNames, failing, index_text, row_of
 
 #: Maximum number of elements that are checked one by one because the gradient of a part that contains them looks wrong.
 MOST_SUSPECTS = 12
@@ -88,15 +88,13 @@ class SumOfInput:
         return not gap <= 1e-7 * (1 + abs(numeric)) + 1e-9 * abs(above)
 
 
-def summed_rows(
-    function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]], weights: list[Real]
-) -> list[GradientRow]:
+def summed_rows(function: FunctionOfInputs, rule: Rule, names: RowNames, weights: list[Real]) -> list[GradientRow]:
     """Return a row for each pair of an input and an output, which checks only a weighted sum of the output.
 
     Args:
         function: the function and its inputs.
         rule: the step and the tolerances.
-        names: names of the varied inputs and of the outputs.
+        names: the names in the rows.
         weights: for each output, the weights of its elements as real numbers.
     """
     drawn, values = [reals(array.data) for array in function.arrays], function.values()
@@ -104,9 +102,7 @@ def summed_rows(
         sums = [np.abs(weight * value).sum(keepdims=True) for weight, value in zip(weights, values, strict=True)]
         extents = [magnitude_of([*drawn, *values, one]) for one in sums]
         return [
-            _row(
-                _summed(function, (i, o), weight, extents[o]), real_shape(array.data), rule, (names[0][i], names[1][o])
-            )
+            _row(_summed(function, (i, o), weight, extents[o]), real_shape(array.data), rule, names.of(i, o))
             for i, array in enumerate(function.arrays)
             for o, weight in enumerate(weights)
         ]

@@ -7,6 +7,7 @@ gradient of a real L by z is dL/dRe(z) + i dL/dIm(z), and its two parts are two 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,17 @@ def failing(analytic: RealArray, numeric: RealArray, atol: float, rtol: float) -
         close = np.abs(analytic - numeric) <= allowed(numeric, atol, rtol)
     mask: RealArray = ~(close | same_numbers(analytic, numeric))
     return mask
+
+
+class RowNames(NamedTuple):
+    """The names by which a table refers to the varied inputs and to the outputs of a function."""
+
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+
+    def of(self, i: int, o: int) -> tuple[str, str]:
+        """Return the names of input `i` and output `o`."""
+        return self.inputs[i], self.outputs[o]
 
 
 class Jacobians(NamedTuple):

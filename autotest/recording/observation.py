@@ -26,7 +26,7 @@ from autotest.recording.adapter_errors import blame_adapter
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.precision import with_precision
-from autotest.recording.record import Record, stage_at
+from autotest.recording.record import Record, stage_of
 from autotest.recording.special_values import counted_mismatches, marked_special
 from autotest.recording.unreadable import Unreadable, unreadable
 
@@ -117,7 +117,7 @@ def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
     reference, candidate = record.pair.sides
     told = str(error) if isinstance(error, CandidateDied) else f"{candidate} raised {error}"
     message = f"{name}: {reference} accepts, {told}. expected={reference} actual={candidate}"
-    stage, what = stage_at(record, slot), str(error).partition("\n")[0]
+    stage, what = stage_of(record.calls[slot]), str(error).partition("\n")[0]
     return [*record.mismatches, Mismatch(name, slot, symptom_of(error), stage, "candidate", message, what=what)]
 
 

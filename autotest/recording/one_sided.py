@@ -1,7 +1,9 @@
-"""Records that one side accepts a call and the other side refuses it."""
+"""Tells that one side accepts a call and the other side refuses it, in trials and in replays."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,11 @@ import numpy as np
 from autotest.base.errors import FrameworkMissing, as_test_mistake
 from autotest.comparison import Mismatch, rejection
 from autotest.comparison.rejection import Rejection, first_line
-from autotest.frameworks import ABSENT, Absent
+from autotest.frameworks import ABSENT, Absent, Framework, Pair
 from autotest.frameworks.failures import symptom_of
-from autotest.program import Ref, operator_of
-from autotest.recording.record import Record, stage_at, stage_of
+from autotest.frameworks.freezing import freeze
+from autotest.program import Call, Ref, operator_of
+from autotest.recording.record import Record, stage_of
 
 
 def only_reference_accepts(record: Record, slot: int, function: Any, error: Exception) -> Exception:
@@ -45,15 +48,21 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
         record.rejection = Rejection(target, rejection.ABSENT, str(no_name))
         del record.calls[slot:], record.expected[slot:], record.actual[slot:]
         return as_test_mistake(no_name.with_traceback(None))  # without the frames of the adapter
+    found = refused_by_candidate(record.calls, slot, record.pair, error)
     if function is ABSENT:
-        what, text = "has no such function", f"{candidate} has no such function"
-    else:
-        what = f"{type(error).__name__}: {first_line(error)}"
-        text = f"{candidate} raised {what}"
-    message = f"{target}: {reference} accepts, {text}. expected={reference} actual={candidate}"
-    stage = stage_of(record.calls[slot].kind, record.calls[slot].target, function)
-    record.mismatches.append(Mismatch(target, slot, symptom_of(error), stage, "candidate", message, what=what))
+        what = "has no such function"
+        message = f"{target}: {reference} accepts, {candidate} {what}. expected={reference} actual={candidate}"
+        found = dataclasses.replace(found, message=message, what=what)
+    record.mismatches.append(found)
     return error
+
+
+def refused_by_candidate(calls: Sequence[Call], slot: int, pair: Pair, error: Exception) -> Mismatch:
+    """Return the mismatch of the call in `slot`, which the reference accepts and the candidate refuses with `error`."""
+    reference, candidate = pair.sides
+    operator, what = operator_of(calls, slot), f"{type(error).__name__}: {first_line(error)}"
+    message = f"{operator}: {reference} accepts, {candidate} raised {what}. expected={reference} actual={candidate}"
+    return Mismatch(operator, slot, symptom_of(error), stage_of(calls[slot]), "candidate", message, what=what)
 
 
 def _lacking_operator(record: Record, slot: int) -> str:
@@ -74,15 +83,22 @@ def _is_about_data(error: AttributeError) -> bool:
     return error.name is not None and isinstance(error.obj, _DATA)
 
 
-def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:
-    """Record a mismatch: the reference refused the call at `slot` with `error`, and the candidate accepted it."""
-    reference, candidate = record.pair.sides
-    reason = f"{type(error).__name__}: {first_line(error)}"
-    what = f"accepts what is refused by {reason}"
-    known_by = operator_of(record.calls, slot)
+def accepts(framework: Framework, attempt: Callable[[], Any]) -> bool:
+    """Whether the call that `attempt` makes on `framework` succeeds; a lazy framework refuses when results are read."""
+    try:
+        freeze(framework, [framework.known(attempt())])
+        framework.synchronize()
+    except Exception:  # noqa: BLE001 - the framework may raise any exception
+        return False
+    return True
+
+
+def accepted_by_candidate(calls: Sequence[Call], slot: int, pair: Pair, error: Exception) -> Mismatch:
+    """Return the mismatch of the call in `slot`, which the reference refuses with `error` and the candidate accepts."""
+    reference, candidate = pair.sides
+    operator, reason = operator_of(calls, slot), f"{type(error).__name__}: {first_line(error)}"
     message = (
-        f"{known_by}: {reference} refuses ({reason}), {candidate} accepts. expected={reference} actual={candidate}"
+        f"{operator}: {reference} refuses ({reason}), {candidate} accepts. expected={reference} actual={candidate}"
     )
-    record.mismatches.append(
-        Mismatch(known_by, slot, "accepted", stage_at(record, slot), "candidate", message, what=what)
-    )
+    what = f"accepts what is refused by {reason}"
+    return Mismatch(operator, slot, "accepted", stage_of(calls[slot]), "candidate", message, what=what)

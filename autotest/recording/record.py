@@ -17,6 +17,7 @@ from autotest.program.semantics import (
     clips_gradients,
     fills,
     is_backward,
+    is_class,
     is_module_call,
     is_step,
     loads_state,
@@ -293,15 +294,8 @@ def _assigns_all(call: Call) -> bool:
     return all(item is Ellipsis or (type(item) is slice and item == slice(None)) for item in key)
 
 
-def stage_of(kind: CallKind, target: str, function: Any) -> Stage:
-    """Return the stage of a call; `function` is the callable of one side, used to recognize classes."""
-    if target.rpartition(".")[2] in ("backward", "grad") and kind in ("method", "function"):
+def stage_of(call: Call) -> Stage:
+    """Return the stage of a trial that `call` belongs to."""
+    if pushes_gradients(call) or reads_gradient(call):
         return "backward"
-    return "build" if kind == "function" and isinstance(function, type) else "forward"
-
-
-def stage_at(record: Record, slot: int) -> Stage:
-    """Return the stage of the call in `slot`."""
-    call = record.calls[slot]
-    function = record.pair.resolve(call.target).expected if call.kind == "function" else None
-    return stage_of(call.kind, call.target, function)
+    return "build" if is_class(call) else "forward"

@@ -7,15 +7,14 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, Stage, TensorValue
-from autotest.comparison.rejection import first_line
+from autotest.comparison import Mismatch, TensorValue
 from autotest.frameworks import Framework, Pair
-from autotest.frameworks.failures import symptom_of
 from autotest.frameworks.freezing import freeze
-from autotest.program import Call, Program, operator_of
-from autotest.program.semantics import is_class, pushes_gradients, reads_gradient
+from autotest.program import Program
+from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import compare_trial
+from autotest.recording.one_sided import accepted_by_candidate, accepts, refused_by_candidate
 from autotest.recording.pairing import pair_up
 from autotest.recording.precision import with_precision
 from autotest.recording.record import Record
@@ -70,7 +69,7 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     actual = seeded_replay(program, pair.candidate)
     record = record_of(program, pair, expected, actual)
     if actual.error is not None:
-        record.mismatches.append(raised(program, len(actual.values), pair, actual.error))
+        record.mismatches.append(refused_by_candidate(program.calls, len(actual.values), pair, actual.error))
     elif program.calls and is_class(program.calls[-1]):
         # A live trial would share the state of the new module next, or end here if the states do not match.
         unlike = unlike_state(record, len(program.calls) - 1)
@@ -165,43 +164,15 @@ def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed
 
     It has a mismatch only if the test checks errors, the last call is the rejected one, and the candidate accepts it.
     """
-    reason = f"{type(expected.error).__name__}: {expected.error}"
-    slot = len(expected.values)
-    empty = Record(pair)
-    if not settings.check_errors or slot != len(program.calls) - 1:
-        return Agreement(program, empty, [], reason)
-    actual = seeded_replay(program, pair.candidate)
-    try:
-        freeze(pair.candidate, actual.values[slot:])
-        pair.candidate.synchronize()
-    except Exception:  # noqa: BLE001 - an error that is raised late is a rejection, too
-        return Agreement(program, empty, [], reason)
-    if actual.error is not None:
-        return Agreement(program, empty, [], reason)
-    call = program.calls[slot]
-    reference, candidate = pair.sides
-    known_by = operator_of(program.calls, slot)
-    message = f"{known_by}: {reference} refuses ({reason.splitlines()[0]:.200}), {candidate} accepts. "
-    message += f"expected={reference} actual={candidate}"
     assert expected.error is not None
-    what = f"accepts what is refused by {type(expected.error).__name__}: {first_line(expected.error)}"
-    accepted = Mismatch(call.target, slot, "accepted", _stage(call), "candidate", message, what=what)
-    return Agreement(program, empty, [accepted])
-
-
-def raised(program: Program, slot: int, pair: Pair, error: Exception) -> Mismatch:
-    """Return the mismatch of the call at `slot`, which the reference accepts and the candidate rejects with `error`."""
-    reference, candidate = pair.sides
-    target = operator_of(program.calls, slot)
-    what = f"{type(error).__name__}: {first_line(error)}"
-    message = f"{target}: {reference} accepts, {candidate} raised {what}. expected={reference} actual={candidate}"
-    return Mismatch(target, slot, symptom_of(error), _stage(program.calls[slot]), "candidate", message, what=what)
-
-
-def _stage(call: Call) -> Stage:
-    if pushes_gradients(call) or reads_gradient(call):
-        return "backward"
-    return "build" if is_class(call) else "forward"
+    reason, slot = f"{type(expected.error).__name__}: {expected.error}", len(expected.values)
+    refusal = Agreement(program, Record(pair), [], reason)
+    if not settings.check_errors or slot != len(program.calls) - 1:
+        return refusal
+    actual = seeded_replay(program, pair.candidate)
+    if actual.error is not None or not accepts(pair.candidate, lambda: actual.values[slot]):
+        return refusal
+    return Agreement(program, Record(pair), [accepted_by_candidate(program.calls, slot, pair, expected.error)])
 
 
 def _flat(suffix: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -19,8 +19,9 @@ from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
+from autotest.recording.one_sided import refused_by_candidate
 from autotest.recording.special_values import counted_mismatches
-from autotest.replaying.agreement import Agreement, raised, refused
+from autotest.replaying.agreement import Agreement, refused
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
@@ -158,7 +159,7 @@ class Judge:
         record.mismatches += unlike
         # If the module's state already differs, an exception when the state is loaded is only a consequence.
         if actual.error is not None and not (unlike and program.calls[len(actual.values)].kind == "load_state"):
-            record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
+            record.mismatches.append(refused_by_candidate(program.calls, len(actual.values), self._pair, actual.error))
         observed = observe(record)
         mismatches = counted_mismatches(compare([observed], self._settings)[0], self._settings)
         if mismatches:

@@ -20,7 +20,7 @@ from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
 from autotest.results.gradient_account import SMALL, GradientAccount, Use
 from autotest.results.ledger import Ledger
-from autotest.sources.collection import Collected
+from autotest.sources.collected import Collected
 from autotest.sources.test_names import trial_seed
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test

@@ -21,7 +21,7 @@ from autotest.processes.endings import describe
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.tasks import Where
 from autotest.sources import collection
-from autotest.sources.collection import Collected
+from autotest.sources.collected import Collected
 
 #: Modules that the worker processes need in addition to the frameworks.
 PRELOADED = (__name__,)

@@ -23,7 +23,8 @@ from autotest.results.finding import Finding
 from autotest.results.identity import without_interpreter
 from autotest.running.run_hooks import run_hook
 from autotest.running.tally import Tally
-from autotest.sources.collection import Collected, files_below
+from autotest.sources.collected import Collected
+from autotest.sources.collection import files_below
 from autotest.sources.pytest_session import sessions_kept
 from autotest.storage.store import Store
 

@@ -4,70 +4,27 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
 import inspect
 import itertools
 import sys
 import traceback
 import unittest
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autotest.base.errors import SkipsItself, UsageError
-from autotest.base.settings import Settings
+from autotest.base.errors import UsageError
 from autotest.results.tasks import LeftOut
+from autotest.sources.collected import ClassMember, Collected, runnable, settings_of
 from autotest.sources.importing import load
-from autotest.sources.outside_draws import draws_of_test
-from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark, xfail_mark
+from autotest.sources.pytest_marks import marks_of
 from autotest.sources.pytest_session import sessions_kept
-from autotest.sources.set_up import class_needs_pytest, class_set_up, has_unittest_set_up, module_needs_pytest
-from autotest.sources.test_names import CollectedName, collected_as, labels, leads_to
+from autotest.sources.set_up import class_needs_pytest, has_unittest_set_up, module_needs_pytest
+from autotest.sources.test_names import CollectedName, labels, leads_to
 from autotest.sources.with_fixtures import WithFixtures, variants
 
 _PATTERNS = ("test_*.py", "*_test.py")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Collected:
-    """A decorated test with its arguments."""
-
-    id: str
-    file: Path
-    settings: Settings
-    #: Runs the test with its set-up and tear-down.
-    body: Callable[[], None] = dataclasses.field(repr=False, compare=False)
-    called: CollectedName | None = dataclasses.field(default=None, repr=False, compare=False)
-    #: Why the test is expected to fail, by a mark of pytest or unittest; None if it is not.
-    failing: str | None = None
-
-    def call(self) -> None:
-        """Run the test under its collected name.
-
-        Raises:
-            SkipsItself: The test skips itself.
-        """
-        try:
-            with collected_as(self.called), draws_of_test(self.id, self.called and self.called.function).drawing():
-                self.body()
-        except BaseException as error:
-            why = own_skip(error)
-            if why is None:
-                raise
-            raise SkipsItself(why) from error
-
-    @property
-    def name(self) -> str:
-        """The name within the file: ``Class.attribute``, or the name of a global."""
-        return self.id if self.called is None else self.called.name
-
-    def renamed(self, id: str, **changes: Any) -> Collected:  # noqa: A002 - the test's id is called so everywhere
-        """Return the same test under another id, with `changes` to the fields of its `CollectedName`."""
-        assert self.called is not None
-        called = dataclasses.replace(self.called, **changes)
-        body = dataclasses.replace(self.body, called=called) if isinstance(self.body, WithFixtures) else self.body
-        return dataclasses.replace(self, id=id, called=called, body=body)
 
 
 @dataclasses.dataclass(slots=True)
@@ -219,9 +176,10 @@ def _listed(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
                 yield from _in_class(value, file, name, marks, by_pytest)
             elif name.startswith("Test"):
                 yield from _in_class(value, file, name, marks, plain)
-        elif _settings(value) is not None and (value.__module__ == module.__name__ or _belongs_here(name, value)):
+        elif settings_of(value) is not None and (value.__module__ == module.__name__ or _belongs_here(name, value)):
             # pytest does not call a function of another name.
-            yield from _expanded(CollectedName(value, file, name), None, marks, plain and name.startswith("test"))
+            only_by_pytest = plain and name.startswith("test")
+            yield from runnable(CollectedName(value, file, name), None, marks, only_by_pytest=only_by_pytest)
 
 
 def _belongs_here(name: str, test: Any) -> bool:
@@ -244,114 +202,8 @@ def _in_class(owner: type, file: Path, called: str, marks: list[Any], by_pytest:
             function = function.__func__
         if plain and inspect.isclass(function) and name.startswith("Test"):
             yield from _in_class(function, file, f"{called}.{name}", marks, by_pytest)
-        elif name.startswith("test") and _settings(function) is not None:
-            yield from _expanded(CollectedName(function, file, f"{called}.{name}"), (owner, name), marks, by_pytest)
-
-
-def _settings(value: Any) -> Settings | None:
-    found = getattr(value, "__autotest__", None)
-    return found if isinstance(found, Settings) and callable(value) else None
-
-
-def _expanded(
-    called: CollectedName, place: tuple[type, str] | None, outer: list[Any], by_pytest: bool
-) -> Iterator[Collected | LeftOut]:
-    """Yield the cases of one test; `by_pytest` says whether only pytest can do the set-up around it."""
-    function, file = called.function, called.file
-    marks = [*outer, *marks_of(function)]
-    original = inspect.unwrap(function)
-    skip = _skipped(function, place, marks)
-    if skip is not None:
-        yield LeftOut(called.id((), {}), skip)
-        return
-    settings = _settings(function)
-    assert settings is not None
-    expected = _expected_to_fail(function, place, marks)
-    names = {getattr(mark, "name", "") for mark in marks}
-    for kwargs, shown, why, failing in cases(marks):
-        known = dataclasses.replace(called, arguments=shown)
-        if why is not None:
-            yield LeftOut(known.id((), kwargs), why)
-            continue
-        call: Callable[[], None]
-        if by_pytest or _missing(original, place is not None, kwargs) or "usefixtures" in names:
-            call = WithFixtures(known, kwargs)
-        elif place is None:
-            call = functools.partial(function, **kwargs)
-        elif issubclass(place[0], unittest.TestCase):
-            call = _debugging(*place, file)
-        else:
-            call = _between(*place, kwargs)
-        yield Collected(known.id((), kwargs), file, settings, call, known, failing or expected)
-
-
-def _debugging(owner: type[unittest.TestCase], name: str, file: Path) -> Callable[[], None]:
-    """Return a function that calls a TestCase method, with all set-up and tear-down of unittest around each call."""
-
-    def call() -> None:
-        with class_set_up(owner, file):
-            case = owner(name)
-            try:
-                case.debug()
-            finally:
-                case.doCleanups()
-
-    return call
-
-
-def _between(owner: type, name: str, kwargs: dict[str, Any]) -> Callable[[], None]:
-    """Return a function that calls a method of a new instance, with pytest's set-up and tear-down around each call."""
-
-    def call() -> None:
-        instance = owner()
-        method = getattr(instance, name)
-
-        def run(hook: str) -> None:
-            wanted = getattr(instance, hook, None)
-            if wanted is not None:
-                wanted(*([method] if inspect.signature(wanted).parameters else []))
-
-        run("setup_method")
-        try:
-            method(**kwargs)
-        finally:
-            run("teardown_method")
-
-    return call
-
-
-def _marked(function: Any, place: tuple[type, str] | None) -> tuple[Any, ...]:
-    """Return what may have unittest's marks of a test: the function, and its class if it is a method."""
-    return (function,) if place is None else (function, place[0])
-
-
-def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) -> str | None:
-    for holder in _marked(function, place):
-        if getattr(holder, "__unittest_skip__", False):
-            return f"skipped: {getattr(holder, '__unittest_skip_why__', '')}"
-    if place is not None and _has_constructor(place[0]):
-        return "pytest collects no class with a constructor"
-    return skip_mark(marks)
-
-
-def _has_constructor(owner: type) -> bool:
-    """Return whether a class that is no TestCase has a constructor of its own, which pytest has no arguments for."""
-    own = any(getattr(owner, name) is not getattr(object, name) for name in ("__init__", "__new__"))
-    return own and not issubclass(owner, unittest.TestCase)
-
-
-def _expected_to_fail(function: Any, place: tuple[type, str] | None, marks: list[Any]) -> str | None:
-    if any(getattr(holder, "__unittest_expecting_failure__", False) for holder in _marked(function, place)):
-        return "expected to fail"
-    return xfail_mark(marks)
-
-
-def _missing(function: Any, method: bool, kwargs: dict[str, Any]) -> list[str]:
-    """Return the parameters without a value, for which pytest looks up fixtures of the same names."""
-    parameters = list(inspect.signature(function).parameters.values())[1 if method else 0 :]
-    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return [
-        parameter.name
-        for parameter in parameters
-        if parameter.kind in plain and parameter.default is parameter.empty and parameter.name not in kwargs
-    ]
+        elif name.startswith("test") and settings_of(function) is not None:
+            member = ClassMember(owner, name)
+            yield from runnable(
+                CollectedName(function, file, f"{called}.{name}"), member, marks, only_by_pytest=by_pytest
+            )

@@ -34,7 +34,8 @@ from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
 from autotest.results.tasks import Conditions, Explore, Explored, FindingRecord, Result, Task, Where
 from autotest.results.verification import State, Verification
-from autotest.sources.collection import Collected, Collection
+from autotest.sources.collected import Collected
+from autotest.sources.collection import Collection
 from tests.support.threads import Idle, Threads
 
 CPU, CUDA = "torch 2.0.1 / mine 1 on cpu", "torch 2.0.1 / mine 1 on cpu and cuda"

@@ -33,7 +33,8 @@ from autotest.results.tasks import (
     fatal_call,
 )
 from autotest.results.verification import State, Verification
-from autotest.sources.collection import Collected, Collection
+from autotest.sources.collected import Collected
+from autotest.sources.collection import Collection
 
 VALUE = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
 

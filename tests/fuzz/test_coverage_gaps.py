@@ -17,7 +17,8 @@ from autotest.report.campaign import summary
 from autotest.results.coverage import FLOATING, TRIALS, gaps, merged
 from autotest.results.progress import TestProgress
 from autotest.results.tasks import Conditions, Explore, Explored, Where
-from autotest.sources.collection import Collected, Collection
+from autotest.sources.collected import Collected
+from autotest.sources.collection import Collection
 
 GAPS = ("negative", "zero", "not finite", "past a block", "large", "not contiguous")
 

@@ -13,7 +13,8 @@ from autotest import UsageError, autotest
 from autotest.report import campaign, session
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Where
-from autotest.sources.collection import Collected, collect, find
+from autotest.sources.collected import Collected
+from autotest.sources.collection import collect, find
 from autotest.sources.importing import load
 from autotest.sources.test_names import trial_seed
 from autotest.trials.driver import driven_by

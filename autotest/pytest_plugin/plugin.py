@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,10 +25,9 @@ from autotest.pytest_plugin.examples import given_test, is_autotest
 if TYPE_CHECKING:
     from autotest.base.settings import Settings
     from autotest.campaigns.isolated_runner import IsolatedRunner
-    from autotest.processes.breadcrumb import Position
     from autotest.pytest_plugin.summaries import RanTest
     from autotest.recording.outside_trials import OutsideDraws
-    from autotest.report.session import FindingSummary, TestSummary
+    from autotest.report.session import TestSummary
     from autotest.running.tally import Tally
     from autotest.sources.test_names import CollectedName
     from autotest.trials.context import RunContext
@@ -43,8 +41,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     command_line.apply(config)
     config.pluginmanager.register(Session(config), "autotest-session")
+    from autotest.pytest_plugin.lost_workers import LostWorkers
     from autotest.pytest_plugin.unmatched_ledgers import UnmatchedLedgers
 
+    config.pluginmanager.register(LostWorkers(config), "autotest-lost-workers")
     config.pluginmanager.register(UnmatchedLedgers(config), "autotest-unmatched-ledgers")
     expression = config.getoption("autotest_sweep")
     if expression is not None:
@@ -244,7 +244,7 @@ class Session:
         error = excinfo.value if excinfo is not None else None
         summary = item.stash.get(self._running, None) or getattr(item, "summary", None)
         if summary is not None:
-            from autotest.pytest_plugin import summaries
+            from autotest.pytest_plugin import reproduction, summaries
             from autotest.report import session
 
             summaries.note_end(summary, error, failed=report.outcome != "passed")
@@ -253,7 +253,7 @@ class Session:
             report.user_properties += properties
             report.autotest = summary  # type: ignore[attr-defined]
             if summary["found"]:
-                _add_section(report, summary["found"], self._config)
+                reproduction.add_reproduction(report, summary["found"], self._config)
         judged = _settings(item) is not None or hasattr(item, "summary")
         if excinfo is not None and judged and not self._config.getoption("fulltrace"):
             from autotest.pytest_plugin.failures import show_briefly
@@ -288,33 +288,6 @@ class Session:
             for line in coverage_table.lines(merged(summary["covered"] for summary in self._summaries)):
                 terminalreporter.write_line(line)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: object) -> None:
-        """Report how a worker of pytest-xdist died, with a reproducer."""
-        from autotest.base import options
-        from autotest.frameworks import chosen_pair
-        from autotest.processes import breadcrumb
-        from autotest.pytest_plugin import summaries
-        from autotest.results.verification import Verification
-        from autotest.running import deaths
-
-        asked = options.from_environment()
-        for path, position in breadcrumb.dead(breadcrumb.folder(asked.directory)):
-            if not _is_item(crashitem, self._config.rootpath, position):
-                continue
-            try:
-                recovered = deaths.recover_any(path, position, asked, chosen_pair)
-            except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session continues
-                report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
-                continue
-            if isinstance(recovered, Verification):
-                report.sections.append(("autotest", f"trial {position.index} died, and {recovered}"))
-                continue
-            finding, kept = recovered
-            report.longrepr = f"{report.longrepr}\n\n{kept.report}"
-            report.autotest = summary = summaries.of_death(finding, kept.place)  # type: ignore[attr-defined]
-            _add_section(report, summary["found"], self._config)
-
 
 def _sweep(config: pytest.Config, expression: str) -> None:
     """Collect the operators of a sweep, and nothing else if no path was given."""
@@ -347,35 +320,3 @@ def _import_frameworks() -> None:
 def _variables() -> Iterator[tuple[str, str]]:
     for name in ("seed", "trial", "n", "profile", "reference", "candidate"):
         yield name, f"AUTOTEST_{name.upper()}"
-
-
-def _is_item(node: str, root: Path, position: Position) -> bool:
-    """Return whether a process died in the test of the item `node`, or in one that differs in its arguments only.
-
-    Node ids and ids of tests spell arguments differently. pytest-xdist appends the group of a test to its node id:
-    ``test_x.py::test_it@group``.
-    """
-    file, _, name = node.partition("::")
-    plain = re.split(r"[\[@]", name)[0].replace("::", ".")
-    own = re.split(r"[\[#]", position.test.partition("::")[2])[0]
-    return plain == own and (root / file).resolve() == position.file.resolve()
-
-
-def _add_section(report: pytest.TestReport, found: Sequence[FindingSummary], config: pytest.Config) -> None:
-    from autotest.report import session
-
-    asked = config.getoption("autotest_candidate") or ""
-    # The variable takes precedence over the test, so that the trial would draw other numbers without it.
-    special = os.environ.get("AUTOTEST_SPECIAL_VALUES", "") if config.getini("autotest_special_values") else ""
-    report.sections.append(("autotest", session.reproduction(found, _from_here(report.nodeid, config), asked, special)))
-
-
-def _from_here(node: str, config: pytest.Config) -> str:
-    """Return the id of a node as it is to be typed in the folder where pytest was started, which may not be its root.
-
-    `config.cwd_relative_nodeid` does so for a text or for an object, depending on pytest's version.
-    """
-    if config.invocation_params.dir == config.rootpath:
-        return node
-    file, colons, name = node.partition("::")
-    return os.path.relpath(config.rootpath / file, config.invocation_params.dir) + colons + name

@@ -14,7 +14,7 @@ from autotest.campaigns import isolated_runner
 from autotest.campaigns.in_process import InProcess
 from autotest.campaigns.workers import Workers
 from autotest.processes.breadcrumb import Position
-from autotest.pytest_plugin.plugin import _is_item
+from autotest.pytest_plugin.lost_workers import _is_item
 from tests.plugin.conftest import INSTALLED, PLUGIN
 from tests.plugin.test_plugin import AGREES, DIVERGES
 from tests.support import faults

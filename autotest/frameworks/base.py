@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 from autotest.comparison import TensorValue
 from autotest.emission import Script
+from autotest.frameworks.autograd import Autograd
+from autotest.frameworks.modules import Modules
 from autotest.frameworks.operations import Operations, StandIns
 from autotest.frameworks.parameters import Parameters
 from autotest.frameworks.requests import Build, FunctionCalled, Given, Graphed, Implementation
 from autotest.frameworks.samples import SampleDatabase
-from autotest.frameworks.states import Shapes
 from autotest.frameworks.traced import Transcript
 from autotest.program import Array, Operand
 
@@ -31,7 +32,7 @@ class Made(NamedTuple):
     args: tuple[Operand, ...]
 
 
-class Framework(Operations, Parameters, abc.ABC):
+class Framework(Operations, Autograd, Modules, Parameters, abc.ABC):
     """One side of a pair. Instances contain no state of a trial, and all trials may share them.
 
     Attributes:
@@ -49,6 +50,15 @@ class Framework(Operations, Parameters, abc.ABC):
         shares_driver: whether the reference may start a driver that this framework needs too and that does not survive
             a fork.
         origin: the registered name by which another process makes this adapter; empty if it was made by hand.
+        patience: seconds that the framework's own process has to reply; None if there is no limit.
+        deaths: how many of the framework's own processes have died.
+        own_calls: for the reference with some functions of its own, their calls so far: a trial without one compares
+            nothing. None for any other.
+        holds_values: whether tensors contain numbers. If not, results are compared by everything except their values.
+        has_strides: whether users of the framework can observe the strides of a tensor.
+        always_in_graph: whether each trial is checked in graph mode, even if the test does not request it.
+        graph_mode: the name of the graph mode; empty if there is none.
+        graph_works_in_forks: whether the graph mode works in a fork from the framework's import.
     """
 
     name: str
@@ -61,49 +71,54 @@ class Framework(Operations, Parameters, abc.ABC):
     forkable: bool = False
     shares_driver: bool = False
     origin: str = ""
-
-    def own_names(self) -> StandIns:
-        """Return stand-ins for the names that only this framework has; the reference uses them in place of its own."""
-        return StandIns()
-
-    #: Whether it computes gradients. If not, a trial runs no backward of its own.
-    has_gradients: bool = True
-    #: Seconds that the framework's own process has to reply (None: no limit), and how many of its processes have died.
     patience: float | None = None
     deaths: int = 0
-    #: For the reference with some functions of its own, their calls so far: a trial without one compares nothing.
     own_calls: int | None = None
-    #: Whether tensors contain numbers. If not, results are compared by everything except their values.
     holds_values: bool = True
-    #: Whether users of the framework can observe the strides of a tensor.
     has_strides: bool = True
-    #: Whether each trial is checked in graph mode, even if the test does not request it.
     always_in_graph: bool = False
-    #: The name of the graph mode, empty if there is none; and whether it works in a fork from the framework's import.
     graph_mode: str = ""
     graph_works_in_forks: bool = True
 
-    def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
-        """Build one graph by calling `build` on the graph's own objects for `calls[0]`, and run it once for each call.
+    # -- the process ------------------------------------------------------------------------------------
 
-        Args:
-            build: takes inputs, leaves and modules; returns the outputs, and the outputs to backpropagate from, each
-                with its cotangent.
-            calls: what each run of the graph is given. Later calls differ from the first only in the numbers in their
-                tensors and in the states of their modules.
+    @property
+    @abc.abstractmethod
+    def version(self) -> str:
+        """The version that the framework reports. Reading it imports the framework."""
 
-        Returns:
-            The outputs of each run, and the gradients that backpropagation leaves.
+    def import_around(self, fork: Callable[[], None]) -> None:
+        """Import the framework, and call `fork` once, at the latest point at which a child still has all features.
 
-        Raises:
-            NotImplementedError: if the framework has no graph mode.
-            Exception: whatever the framework raises.
+        `fork` returns in the child processes, which continue the import. For a framework without threads of its own
+        that point is after the import. If `forkable` is not set, it is before the import.
         """
-        raise NotImplementedError(f"{self.name} has no graph mode")
+        for step in (self.load, fork) if self.forkable else (fork, self.load):
+            step()
 
-    def records_gradients(self) -> bool:
-        """Return whether calls are recorded for gradients; False inside ``no_grad`` and similar contexts."""
-        return True
+    def load(self) -> None:
+        """Import the framework now, which takes seconds; raise `FrameworkMissing` if that fails."""
+        _ = self.version
+
+    @abc.abstractmethod
+    def devices(self) -> tuple[str, ...]:
+        """Return the device types that the framework can use now, ``"cpu"`` first."""
+
+    @abc.abstractmethod
+    def seed(self, seed: int) -> None:
+        """Seed the framework's own random numbers."""
+
+    def random_state(self) -> bytes:
+        """Return the state of the default random generator; a constant if the state cannot be read."""
+        return b""
+
+    @abc.abstractmethod
+    def synchronize(self) -> None:
+        """Wait for all pending calls; raise the error of an asynchronous call that failed."""
+
+    def around_trials(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context that sets what trials need in this process, and restores the previous state at its end."""
+        return contextlib.nullcontext()
 
     def modes(self) -> Any:
         """Return the process-wide settings that a test body may change and leave changed, such as the grad mode."""
@@ -120,9 +135,30 @@ class Framework(Operations, Parameters, abc.ABC):
     def restore(self, modes: Any) -> None:
         """Restore the settings that `modes` returned: a refused call may end a body before it restores them itself."""
 
-    def around_trials(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context that sets what trials need in this process, and restores the previous state at its end."""
-        return contextlib.nullcontext()
+    # -- names ------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def resolve(self, path: str) -> Any:
+        """Return the object at dotted `path` below the namespace's root; raise `AttributeError` if it is missing."""
+
+    def own_names(self) -> StandIns:
+        """Return stand-ins for the names that only this framework has; the reference uses them in place of its own."""
+        return StandIns()
+
+    @abc.abstractmethod
+    def annotations(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str]
+    ) -> Mapping[int | str, Any]:
+        """Return the known annotations of the parameters of `function`, by position and by name.
+
+        Used only for the reference, to give untyped generators a type.
+
+        Args:
+            path: the dotted path of a function, or the name of a method.
+            function: the function or bound method.
+            positional: the number of positional arguments; selects the overload, together with `keywords`.
+            keywords: the names of the keyword arguments.
+        """
 
     def sample_databases(self) -> Sequence[SampleDatabase]:
         """Return the databases of inputs that come with this framework, for its own operators."""
@@ -131,14 +167,6 @@ class Framework(Operations, Parameters, abc.ABC):
     def public_names(self) -> Sequence[str]:
         """Return the dotted paths of all public functions and tensor methods that the adapter knows of."""
         return ()
-
-    def random_state(self) -> bytes:
-        """Return the state of the default random generator; a constant if the state cannot be read."""
-        return b""
-
-    def strides(self, tensor: Any) -> tuple[int, ...]:
-        """Return the strides of `tensor`, in elements."""
-        return tuple(int(step) for step in tensor.stride())
 
     def function_called(self, call: Callable[[], Any]) -> FunctionCalled | None:
         """Run `call` and return the public function that makes its result (for a module, the one in its forward).
@@ -151,31 +179,11 @@ class Framework(Operations, Parameters, abc.ABC):
         """Return other implementations of the public function at `path`, which do not call that function."""
         return ()
 
-    def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
-        """Return the method and keyword arguments that move a CPU tensor to where `tensor` is; None if not needed."""
-        return None
+    def called_none_of_its_own(self, since: int | None) -> bool:
+        """Whether none of its own functions was called since `own_calls` was `since`; False if it counts none."""
+        return since is not None and self.own_calls == since
 
-    def import_around(self, fork: Callable[[], None]) -> None:
-        """Import the framework, and call `fork` once, at the latest point at which a child still has all features.
-
-        `fork` returns in the child processes, which continue the import. For a framework without threads of its own
-        that point is after the import. If `forkable` is not set, it is before the import.
-        """
-        for step in (self.load, fork) if self.forkable else (fork, self.load):
-            step()
-
-    def load(self) -> None:
-        """Import the framework now, which takes seconds; raise `FrameworkMissing` if that fails."""
-        _ = self.version
-
-    @property
-    @abc.abstractmethod
-    def version(self) -> str:
-        """The version that the framework reports. Reading it imports the framework."""
-
-    @abc.abstractmethod
-    def resolve(self, path: str) -> Any:
-        """Return the object at dotted `path` below the namespace's root; raise `AttributeError` if it is missing."""
+    # -- tensors ----------------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
@@ -195,9 +203,9 @@ class Framework(Operations, Parameters, abc.ABC):
         """
         return lambda: self.values(tensors)
 
-    def device_type(self, tensor: Any) -> str:
-        """Return the type of the device that `tensor` is on, such as ``"cpu"``."""
-        return str(tensor.device.type)
+    @abc.abstractmethod
+    def overwrite(self, tensor: Any, array: Array) -> None:
+        """Copy the contents of `array` into `tensor`, in place and not recorded by autograd."""
 
     def shape(self, tensor: Any) -> tuple[int, ...]:
         """Return the shape of `tensor`."""
@@ -207,57 +215,25 @@ class Framework(Operations, Parameters, abc.ABC):
         """Return the total number of elements in `tensors`."""
         return sum([math.prod(self.shape(tensor)) for tensor in tensors])
 
-    def is_dense(self, tensor: Any) -> bool:
-        """Return whether `tensor` is strided: it stores all its elements in an array, unlike a sparse tensor."""
-        return "strided" in str(getattr(tensor, "layout", "strided"))
+    def strides(self, tensor: Any) -> tuple[int, ...]:
+        """Return the strides of `tensor`, in elements."""
+        return tuple(int(step) for step in tensor.stride())
 
     def dtype_of(self, tensor: Any) -> str:
         """Return the framework-neutral name of the dtype of `tensor`, such as ``"float32"``."""
         return self.dtype_name(tensor.dtype)
 
-    def forget_gradient(self, tensor: Any) -> None:
-        """Clear the gradient of `tensor`, a leaf or one that retains it, as if nothing had been backpropagated."""
-        if tensor.is_leaf or self.holds_gradient(tensor):
-            tensor.grad = None
+    def device_type(self, tensor: Any) -> str:
+        """Return the type of the device that `tensor` is on, such as ``"cpu"``."""
+        return str(tensor.device.type)
 
-    @abc.abstractmethod
-    def gradients(
-        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
-    ) -> list[Any]:
-        """Return the gradients of `inputs` for `cotangents` of `outputs`, without accumulating into any tensor.
+    def is_dense(self, tensor: Any) -> bool:
+        """Return whether `tensor` is strided: it stores all its elements in an array, unlike a sparse tensor."""
+        return "strided" in str(getattr(tensor, "layout", "strided"))
 
-        The gradient of an input that no output depends on is None. `create_graph` is for gradients of gradients.
-        """
-
-    @abc.abstractmethod
-    def gradient(self, tensor: Any) -> Any:
-        """Return the gradient that autograd has accumulated in `tensor`, or None."""
-
-    @abc.abstractmethod
-    def holds_gradient(self, tensor: Any) -> bool:
-        """Return whether autograd accumulates into `tensor`: a leaf that requires grad, or one that retains it."""
-
-    def retain_gradient(self, tensor: Any) -> None:
-        """Make autograd keep the gradient of `tensor`, which can be backpropagated and is not a leaf."""
-        raise NotImplementedError(f"{self.name} cannot keep the gradient of a tensor that is not a leaf")
-
-    def keep_gradient(self, tensor: Any) -> None:
-        """Make autograd keep the gradient of `tensor`, which can be backpropagated, if it does not yet and can."""
-        if not self.holds_gradient(tensor):
-            with contextlib.suppress(NotImplementedError):
-                self.retain_gradient(tensor)
-
-    def node(self, tensor: Any) -> Any:
-        """Return the autograd node that computed `tensor`, or None if unknown. An in-place write changes the node."""
+    def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
+        """Return the method and keyword arguments that move a CPU tensor to where `tensor` is; None if not needed."""
         return None
-
-    @abc.abstractmethod
-    def can_backpropagate(self, tensor: Any) -> bool:
-        """Return whether `tensor` is floating or complex and belongs to an autograd graph."""
-
-    @abc.abstractmethod
-    def parameters(self, module: Any) -> dict[str, Any]:
-        """Return the module's parameters by name; those of submodules have dotted names."""
 
     def tensors_of(self, value: Any) -> Iterable[Any]:
         """Return `value` if it is a tensor, the parameters if it is a module, and else nothing."""
@@ -265,69 +241,7 @@ class Framework(Operations, Parameters, abc.ABC):
             return self.parameters(value).values()
         return (value,) if isinstance(value, self.tensor_types) else ()
 
-    @abc.abstractmethod
-    def buffers(self, module: Any) -> dict[str, Any]:
-        """Return the module's buffers by name; those of submodules have dotted names."""
-
-    def state(self, module: Any) -> dict[str, Any]:
-        """Return the state of a module by name: its parameters, then its buffers."""
-        return {**self.parameters(module), **self.buffers(module)}
-
-    def expect_state(self, module: Any, parameters: Shapes, buffers: Shapes) -> None:
-        """Take note of the state shapes of the reference's new module, which `module` corresponds to.
-
-        A framework in another process may assume that `module` has the same state, instead of asking. If the assumption
-        is false, making `module` counts as failed with `StateDiffers`, which is raised when the process is waited for.
-        """
-
-    def children(self, module: Any) -> Mapping[str, Any]:
-        """Return the direct submodules of `module` by name; None for a name that is registered without a module."""
-        return module._modules  # type: ignore[no-any-return]
-
-    def modules(self, model: Any) -> dict[str, Any]:
-        """Return `model` and all its submodules by dotted path; the path of `model` is ""."""
-        found = {"": model}
-        for name, child in self.children(model).items():
-            inner = {} if child is None else self.modules(child)
-            found |= {f"{name}.{path}".rstrip("."): module for path, module in inner.items()}
-        return found
-
-    def calls_of_modules(
-        self, model: Any, seen: Callable[[str, Any, Any, Any], None]
-    ) -> contextlib.AbstractContextManager[None]:
-        """Return a context in which each call of a module in `model` is reported to `seen`.
-
-        `seen` is called with the module's path, the module, its arguments and its result.
-        """
-        raise NotImplementedError(f"{self.name} does not report the calls of modules")
-
-    def is_training(self, module: Any) -> bool:
-        """Return whether `module` is in training mode."""
-        return bool(module.training)
-
-    def works_in_place(self, value: Any) -> bool:
-        """Return whether `value` is a module that changes its argument in place."""
-        return bool(getattr(value, "inplace", False))
-
-    def draws(self, module: Any) -> bool:
-        """Return whether a call of `module`, in its present mode, draws random numbers."""
-        return False
-
-    def optimized(self, optimizer: Any) -> list[Any]:
-        """Return the tensors that a step of `optimizer` changes; an empty list if it is not an optimizer."""
-        return [tensor for group in getattr(optimizer, "param_groups", ()) for tensor in group["params"]]
-
-    def learning_rates(self, optimizer: Any) -> list[float]:
-        """Return the learning rates of the groups of `optimizer`; an empty list if it is not an optimizer."""
-        return [float(group["lr"]) for group in getattr(optimizer, "param_groups", ()) if "lr" in group]
-
-    @abc.abstractmethod
-    def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
-        """Copy `state` into the parameters and buffers of the same names, in place and not recorded by autograd."""
-
-    @abc.abstractmethod
-    def overwrite(self, tensor: Any, array: Array) -> None:
-        """Copy the contents of `array` into `tensor`, in place and not recorded by autograd."""
+    # -- dtypes, devices and other small objects --------------------------------------------------------
 
     @abc.abstractmethod
     def literal(self, value: Any) -> Operand:
@@ -336,44 +250,47 @@ class Framework(Operations, Parameters, abc.ABC):
         A `Made` stands for an object that has no name and is the result of a call.
         """
 
-    def item_names(self, value: tuple[Any, ...]) -> tuple[str, ...] | None:
-        """Return the names of the items of a result; empty if it has none, None if the adapter made the tuple."""
-        return None
-
     def dtype_name(self, dtype: Any) -> str:
         """Return the framework-neutral name of `dtype`, one of the framework's own, such as ``"float32"``."""
         return str(self.literal(dtype).path)
 
-    @abc.abstractmethod
-    def devices(self) -> tuple[str, ...]:
-        """Return the device types that the framework can use now, ``"cpu"`` first."""
+    def item_names(self, value: tuple[Any, ...]) -> tuple[str, ...] | None:
+        """Return the names of the items of a result; empty if it has none, None if the adapter made the tuple."""
+        return None
 
-    @abc.abstractmethod
-    def seed(self, seed: int) -> None:
-        """Seed the framework's own random numbers."""
+    # -- graph mode -------------------------------------------------------------------------------------
 
-    @abc.abstractmethod
-    def synchronize(self) -> None:
-        """Wait for all pending calls; raise the error of an asynchronous call that failed."""
-
-    @abc.abstractmethod
-    def annotations(
-        self, path: str, function: Any, positional: int, keywords: Iterable[str]
-    ) -> Mapping[int | str, Any]:
-        """Return the known annotations of the parameters of `function`, by position and by name.
-
-        Used only for the reference, to give untyped generators a type.
+    def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
+        """Build one graph by calling `build` on the graph's own objects for `calls[0]`, and run it once for each call.
 
         Args:
-            path: the dotted path of a function, or the name of a method.
-            function: the function or bound method.
-            positional: the number of positional arguments; selects the overload, together with `keywords`.
-            keywords: the names of the keyword arguments.
+            build: takes inputs, leaves and modules; returns the outputs, and the outputs to backpropagate from, each
+                with its cotangent.
+            calls: what each run of the graph is given. Later calls differ from the first only in the numbers in their
+                tensors and in the states of their modules.
+
+        Returns:
+            The outputs of each run, and the gradients that backpropagation leaves.
+
+        Raises:
+            NotImplementedError: if the framework has no graph mode.
+            Exception: whatever the framework raises.
+        """
+        raise NotImplementedError(f"{self.name} has no graph mode")
+
+    # -- reproducers ------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def script(self) -> Script:
+        """Return the source by which a reproducer imports the framework, and the name that it gets; see `Script`.
+
+        A reproducer contains no adapter. If the framework needs one, the reproducer imports it from this library.
         """
 
-    def called_none_of_its_own(self, since: int | None) -> bool:
-        """Whether none of its own functions was called since `own_calls` was `since`; False if it counts none."""
-        return since is not None and self.own_calls == since
+    @property
+    def passive_imports(self) -> tuple[str, ...]:
+        """The imports of its scripts that start no thread and no driver, so that they may run before a fork."""
+        return ()
 
     def transcribing(self) -> tuple[Framework, Transcript] | None:
         """Return a copy of this adapter that records its calls as source code, and the transcript that it fills.
@@ -386,15 +303,3 @@ class Framework(Operations, Parameters, abc.ABC):
     def text_of(self, value: Any) -> Any:
         """Return the part of `value` that has a source text; `value` comes from an adapter made by `transcribing`."""
         return value
-
-    @property
-    def passive_imports(self) -> tuple[str, ...]:
-        """The imports of its scripts that start no thread and no driver, so that they may run before a fork."""
-        return ()
-
-    @abc.abstractmethod
-    def script(self) -> Script:
-        """Return the source by which a reproducer imports the framework, and the name that it gets; see `Script`.
-
-        A reproducer contains no adapter. If the framework needs one, the reproducer imports it from this library.
-        """

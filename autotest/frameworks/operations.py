@@ -152,11 +152,6 @@ class Operations:
         """Return whether `value` is a tensor of the framework."""
         return isinstance(value, self.tensor_types)
 
-    def remembers_steps(self, optimizer: Any) -> bool:
-        """Return whether `optimizer` has state of its earlier steps, such as a momentum."""
-        states = getattr(optimizer, "state", None) or {}
-        return any(value is not None for state in states.values() for value in state.values())
-
     def takes(self, value: Any) -> bool:
         """Return whether calls can get `value`, an object of the test that is neither plain data nor the framework's.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 
-from .call_recorder import LIMIT, CallRecorder
+from .call_recorder import CallRecorder
 from .calls_file import CallsFile
+from .distinct_calls import LIMIT
 
 
 def record(path: str) -> None:

@@ -7,7 +7,6 @@ import functools
 import inspect
 import os
 import sys
-import types
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -23,9 +22,10 @@ from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several_candidates import against_each, run_against_several
+from autotest.sources.decorated_functions import checked, must_fit, taken_by_position
 from autotest.sources.hypothesis_examples import Example, example_now, options_for, refused, tracing_tests_only
 from autotest.sources.outside_draws import SIDES
-from autotest.sources.source_locations import redefinition_warning, return_location, source_location
+from autotest.sources.source_locations import redefinition_warning, return_location
 from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.sources.unittest_draws import draw_by_test_case
 from autotest.trials.context import RunContext, ledger_of
@@ -116,8 +116,6 @@ def autotest(
             "contains its candidate"
         )
     check_values = joined("autotest", check_values=check_values, check_allclose=check_allclose)
-    if check_values is None:
-        check_values = True
     if check_values is False:
         _need_no_values(rtol=rtol, atol=atol, grad_rtol=grad_rtol, grad_atol=grad_atol)
         if check_grad == "intermediate":
@@ -132,7 +130,7 @@ def autotest(
         grad_rtol=grad_rtol,
         grad_atol=grad_atol,
         check_graph=check_graph,
-        check_values=check_values,
+        check_values=True if check_values is None else check_values,
         check_dtype=check_dtype,
         check_errors=check_errors,
         special_values=True if special_values is None else special_values,
@@ -197,11 +195,11 @@ def decorate(
     """
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(decorate(function.__func__, settings, pair, asked))
-    bound = functools.partial(_checked(function))
+    bound = functools.partial(checked(function))
     written = bound.func  # the function in the source file: a partial has no name and no source lines
     file = path_of(inspect.getfile(inspect.unwrap(written)))
     draw_by_test_case()
-    usual = _taken_by_position(function)
+    usual = taken_by_position(function)
     parameters = inspect.signature(bound) if usual is None else None
 
     @functools.wraps(written)
@@ -219,7 +217,7 @@ def decorate(
             own = ((), {}) if example is not Example.NONE else (shown, kwargs)
             given = (*bound.args, *own[0]), {**bound.keywords, **own[1]}
             if kwargs or len(args) != usual:
-                _must_fit(written, called.name, parameters or inspect.signature(bound), args, kwargs)
+                must_fit(written, called.name, parameters or inspect.signature(bound), args, kwargs)
             sides = found(pair, asks.candidate, written)
             test = Test(called.id(*given), lambda: bound(*args, **kwargs), for_candidates(asks, sides), called.file)
             try:
@@ -243,62 +241,11 @@ def decorate(
     return run  # type: ignore[return-value]
 
 
-def _taken_by_position(function: Any) -> int | None:
-    """Return a number of positional arguments that surely fits `function`; None if its signature must be checked.
-
-    Most tests are called with that many arguments, and computing a signature is slow.
-    """
-    if not isinstance(function, types.FunctionType) or function.__code__.co_kwonlyargcount:
-        return None
-    plain = vars(function).keys().isdisjoint(("__wrapped__", "__signature__"))
-    return function.__code__.co_argcount if plain else None
-
-
-def _must_fit(
-    written: Any, name: str, parameters: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    """Raise `UsageError`, which names the line of the test, if the arguments do not fit its parameters."""
-    try:
-        parameters.bind(*args, **kwargs)
-    except TypeError as error:
-        code = inspect.unwrap(written).__code__
-        method = "." in name and not code.co_argcount
-        said = f"a method needs a parameter for its object: write `def {code.co_name}(self):`" if method else str(error)
-        if "missing a required" in said:
-            said += "; give it in the call, by a fixture or by parametrize, or draw it in the body"
-        raise UsageError(f"{source_location(written)}: {name}: {said}") from None
-
-
 def _context(sides: Pair | tuple[Pair, ...], options: Options, file: Path) -> RunContext:
     """Return the context of a test's trials against one candidate or several."""
     pairs = sides if isinstance(sides, tuple) else (sides,)
     first, *others = [RunContext(each, options, _ledger(file, each, options.ledger)) for each in pairs]
     return dataclasses.replace(first, others=tuple(others)) if others else first
-
-
-def _checked(function: Any) -> Any:
-    """Return `function` if it can be run repeatedly; else raise `UsageError`, which says what to write instead."""
-    written = functools.partial(function).func if callable(function) else function
-    if type(written).__name__ == "FixtureFunctionDefinition":  # pytest's class of a fixture
-        raise UsageError(f"@autotest cannot decorate the fixture {written.__name__}: a fixture is not a test")
-    if hasattr(written, "__autotest__"):
-        raise UsageError(f"@autotest decorates {written.__qualname__} twice: remove one of them")
-    if getattr(written, "is_hypothesis_test", False):
-        raise UsageError(
-            f"@autotest is above @given on {written.__qualname__}: write @given(...) above @autotest, so that each "
-            "example runs as trials"
-        )
-    if not inspect.isroutine(written) or inspect.isbuiltin(written):
-        what = "a class" if isinstance(written, type) else "a callable object" if callable(written) else "no function"
-        raise UsageError(
-            f"@autotest decorates test functions and methods, and {written!r:.80} is {what}: write a function with "
-            "the test in it, or one that calls it"
-        )
-    if inspect.iscoroutinefunction(written):
-        raise UsageError(f"@autotest cannot run {written.__qualname__}: it is a coroutine function; write `def`")
-    if inspect.isgeneratorfunction(written) or inspect.isasyncgenfunction(written):
-        raise UsageError(f"@autotest cannot run {written.__qualname__}: it is a generator; return what it yields")
-    return function
 
 
 @raises_at_caller

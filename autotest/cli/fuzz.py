@@ -5,44 +5,32 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import datetime as dt
-import json
-import math
 import os
 import secrets
-import shlex
 import shutil
-import signal
-import sys
-import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from autotest.base import options
 from autotest.base.project import variable_of
 from autotest.base.units import duration, size
-from autotest.base.versions import installed
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
+from autotest.campaigns.executor import Observer
 from autotest.campaigns.history import History
-from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
+from autotest.cli import candidates, executors, fuzz_each, fuzz_groups, fuzz_reports
 from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard
 from autotest.cli.collecting import tests_against
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
-from autotest.cli.report_files import ReportFile, write_reports
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
+from autotest.cli.termination import terminated
 from autotest.frameworks import all_chosen_names, chosen_names, chosen_pair
 from autotest.report import campaign as report
-from autotest.report import campaign_json, github, junit, markdown, sweep_html
-from autotest.results import sweep_format
-from autotest.results.campaign_map import campaign_map
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Conditions
 from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collection
 from autotest.sources.pytest_session import sessions_kept
-from autotest.storage import trends
 
 
 def add_to(commands: Any) -> None:
@@ -109,22 +97,51 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     environment, pair = options.from_environment(), chosen_pair()
     history = History(environment.directory)
     part = CampaignShard(arguments.shard, arguments.each_group)
+    plan = _plan(arguments, environment, history, part)
+    begun = CampaignsOfHistory(history, part, arguments.resume)
+    executor = _executor(arguments, environment, plan, collected)
+    with (
+        display(plan, collected, pair) as shown,
+        contextlib.closing(history),
+        contextlib.closing(executor),
+        sessions_kept(),  # for trials in this process; worker processes keep their own
+    ):
+        progress, failure = _explored(arguments, plan, executor, collected, shown, begun)
+    for one in (progress, *progress.groups.values()):
+        _refresh_findings(one)
+    try:
+        # Neither too narrow for the report nor wider than is easy to read.
+        width = min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)
+        print(report.summary(progress, width), flush=True)
+    finally:  # also if the output is a pipe that nobody reads any more, or is on a full disk
+        fuzz_reports.write_all(progress, arguments)
+    if failure is not None:
+        raise failure
+    return _status(progress), progress
+
+
+def _plan(arguments: argparse.Namespace, environment: options.Options, history: History, part: CampaignShard) -> Plan:
+    """Return what the campaign explores and how long; a resumed one continues with the seed of the last one."""
     if arguments.resume:
         base_seed = history.last(str(part), None if arguments.seed == "random" else arguments.seed)[1]
     else:
         base_seed = secrets.randbits(32) if arguments.seed == "random" else arguments.seed
-    seconds = fuzz_each.DEFAULT_SECONDS if arguments.time is None and arguments.trials is None else arguments.time
-    plan = Plan(
+    return Plan(
         base_seed,
-        seconds,
+        fuzz_each.DEFAULT_SECONDS if arguments.time is None and arguments.trials is None else arguments.time,
         arguments.trials,
         arguments.shard,
         arguments.fail_fast,
-        candidate=pair.candidate.name,
+        candidate=chosen_pair().candidate.name,
         ledger=environment.ledger,
     )
-    progress = progress_of(collected, base_seed, pair.candidate.graph_mode)
-    begun = CampaignsOfHistory(history, part, arguments.resume)
+
+
+def _executor(
+    arguments: argparse.Namespace, environment: options.Options, plan: Plan, collected: Collection
+) -> executors.Prepared:
+    """Return what runs the campaign's trials: this process, worker processes, or a cluster."""
+    pair, seconds = chosen_pair(), plan.seconds
     conditions = Conditions(
         environment.directory,
         chosen_names(),
@@ -137,40 +154,39 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         deadlines={} if arguments.deadline else _own_deadlines(collected, environment),
         memory=arguments.memory or environment.memory,
     )
-    executor = executors.chosen_executor(arguments, conditions, {test.file for test in collected.tests})
-    failure: Exception | None = None
-    with (
-        display(plan, collected, pair) as shown,
-        contextlib.closing(history),
-        contextlib.closing(executor),
-        sessions_kept(),  # for trials in this process; worker processes keep their own
-    ):
-        executor.prepare()
-        campaign = begun(progress)  # only when a worker is ready: --resume continues the last campaign in the history
-        try:
-            if arguments.each_group:
-                mode = pair.candidate.graph_mode
-                progress, failure = fuzz_groups.run(executor, collected, plan, shown, begun, mode)
-            else:
-                Campaign(progress, plan, executor, shown, campaign).run()
-        except Exception as error:  # noqa: BLE001 - raised after the findings so far are reported
-            failure = error
-        progress.machines = executor.machines()
-    for one in (progress, *progress.groups.values()):
-        _refresh_findings(one)
+    return executors.chosen_executor(arguments, conditions, {test.file for test in collected.tests})
+
+
+def _explored(
+    arguments: argparse.Namespace,
+    plan: Plan,
+    executor: executors.Prepared,
+    collected: Collection,
+    shown: Observer,
+    begun: CampaignsOfHistory,
+) -> tuple[CampaignProgress, Exception | None]:
+    """Run the campaign; return its progress, and the error that ended it early, after which findings are reported."""
+    mode = chosen_pair().candidate.graph_mode
+    progress, failure = progress_of(collected, plan.base_seed, mode), None
+    executor.prepare()
+    campaign = begun(progress)  # only when a worker is ready: --resume continues the last campaign in the history
     try:
-        # Neither too narrow for the report nor wider than is easy to read.
-        width = min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)
-        print(report.summary(progress, width), flush=True)
-    finally:  # also if the output is a pipe that nobody reads any more, or is on a full disk
-        _write_reports(progress, arguments)
-    if failure is not None:
-        raise failure
+        if arguments.each_group:
+            progress, failure = fuzz_groups.run(executor, collected, plan, shown, begun, mode)
+        else:
+            Campaign(progress, plan, executor, shown, campaign).run()
+    except Exception as error:  # noqa: BLE001 - raised after the findings so far are reported
+        failure = error
+    progress.machines = executor.machines()
+    return progress, failure
+
+
+def _status(progress: CampaignProgress) -> int:
     if progress.found:
-        return FINDINGS, progress
+        return FINDINGS
     if progress.interrupted or progress.undiagnosed:
-        return FAILED, progress
-    return USAGE if report.mistakes(progress) else NOTHING_NEW, progress
+        return FAILED
+    return USAGE if report.mistakes(progress) else NOTHING_NEW
 
 
 def _own_deadlines(collected: Collection, environment: options.Options) -> dict[str, float]:
@@ -187,83 +203,3 @@ def _refresh_findings(progress: CampaignProgress) -> None:
     for identity, found in progress.found.items():
         if found.verified.state is State.WAITING and (Path(found.place) / "repro.py").exists():
             progress.found[identity] = dataclasses.replace(found, verified=Verification(), has_script=True)
-
-
-#: Seconds in which a second Ctrl-C belongs to the first.
-_TOGETHER: Final = 1.0
-
-
-@contextlib.contextmanager
-def terminated() -> Iterator[None]:
-    """Let the first SIGTERM, with which CI and clusters end a run, act like Ctrl-C, and so does SIGHUP of a terminal.
-
-    A second one is ignored, because the findings are being written then: ``timeout`` sends it to the process and at
-    once to its group. So is a second SIGINT (``timeout -s INT``), but a later one, as of a user who does not want to
-    wait, interrupts again. SIGKILL, which usually follows, ends the process.
-    """
-    last = -math.inf
-    ending = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # ``nohup`` ignores it
-        ending.append(signal.SIGHUP)
-
-    def interrupt(number: int, frame: object) -> None:
-        for one in ending:
-            signal.signal(one, lambda number, frame: None)
-        raise KeyboardInterrupt
-
-    def pressed(number: int, frame: object) -> None:
-        nonlocal last
-        earlier, last = last, time.monotonic()
-        if last - earlier > _TOGETHER:
-            raise KeyboardInterrupt
-
-    before = {one: signal.signal(one, interrupt) for one in ending}
-    usual = signal.getsignal(signal.SIGINT)
-    if usual is signal.default_int_handler:  # a command in the background ignores it
-        signal.signal(signal.SIGINT, pressed)
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-        if usual is signal.default_int_handler:
-            signal.signal(signal.SIGINT, usual)
-
-
-def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:
-    sides = chosen_pair().sides
-
-    def as_json() -> str:
-        return json.dumps(campaign_json.as_data(progress, sides, _versions(sides)), indent=1) + "\n"
-
-    reports: list[ReportFile] = [
-        (arguments.json, as_json),
-        (arguments.junitxml, lambda: junit.as_xml(progress)),
-        (arguments.html, lambda: _page(progress, arguments)),
-    ]
-    try:
-        write_reports(reports, lambda: markdown.campaign(progress))
-    finally:
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in github.workflow_commands(progress, Path.cwd()):
-                print(line)
-
-
-def _versions(sides: Sequence[str]) -> dict[str, str]:
-    """Return the installed version of each side, as far as it has one: importing a framework takes seconds."""
-    return {side: version for side in sides if (version := installed(side))}
-
-
-def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
-    """Return the page of the campaign, with the scripts, and with the trend of earlier campaigns."""
-    sides = chosen_pair().sides
-    scripts = {}
-    for found in progress.found.values():
-        with contextlib.suppress(OSError):
-            scripts[found.key] = (Path(found.place) / "repro.py").read_text(encoding="utf-8")
-    date = dt.datetime.now(dt.timezone.utc).date().isoformat()
-    command = shlex.join(["autotest", *sys.argv[1:]])
-    swept, findings = campaign_map(progress, sides, _versions(sides), scripts, command, date)
-    what = f"fuzz {shlex.join(map(str, arguments.paths))} -k {arguments.k!r} against {sides[1]}"
-    history = trends.append_run(options.from_environment().directory, what, date, swept.counts())
-    return sweep_html.page({**sweep_format.as_data(swept, findings), "rows": "test", "history": list(history)})

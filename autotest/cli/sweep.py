@@ -19,10 +19,10 @@ from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors, sweep_files
 from autotest.cli.argument_types import argument_type, positive, shard, whole
-from autotest.cli.fuzz import terminated
 from autotest.cli.output import OutputUnwritable
 from autotest.cli.pacing import Pacing
 from autotest.cli.status import FINDINGS, NOTHING_NEW
+from autotest.cli.termination import terminated
 from autotest.clusters.sweeps_and_gradients import SweepOnCluster
 from autotest.frameworks import chosen_names
 from autotest.frameworks.samples import SampleDatabase

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autotest import random_tensor, torch
-from autotest.cli.fuzz import terminated
+from autotest.cli.termination import terminated
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.storage.store import Store, Stored
 from tests.support import faults

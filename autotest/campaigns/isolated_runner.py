@@ -219,18 +219,13 @@ class _Trials:
             except BaseException:  # such as by the alarm of pytest-timeout: its tasks still run, for nobody
                 self.end_workers()
                 raise
-        # A finding is no accepted trial: summaries count it in addition.
-        tally.accepted += one.accepted + one.died - len(progress.found)
-        tally.rejections += one.rejections
-        tally.places = {**one.places, **tally.places}
-        tally.expected += progress.expected
-        tally.cleared += progress.cleared
-        tally.compared += one.compared
-        tally.gradient_tally.add(one.gradient_tally)
-        tally.zeros.add(one.zeros)
-        tally.graphed += one.graphed
-        tally.left_out += one.left_out
-        tally.coverage.append(progress.covered)
+        _add(one, progress, tally)
+        self._raise_what_ended(one, progress)
+        return one
+
+    def _raise_what_ended(self, one: TestProgress, progress: CampaignProgress) -> None:
+        """Raise the finding, or what is wrong with the test or its trials; nothing if the trials passed."""
+        test = self.test
         if progress.interrupted:
             raise KeyboardInterrupt
         for found in progress.found.values():
@@ -254,16 +249,31 @@ class _Trials:
         if one.skips:
             raise unittest.SkipTest(one.skips)
         if one.vacuous is not None:
-            said = text.nothing_compared(trial_seed(base, test.id, one.vacuous), one.vacuous)
+            said = text.nothing_compared(trial_seed(one.where.base_seed, test.id, one.vacuous), one.vacuous)
             raise NothingCompared(test.id, said)
         if one.broken:
             raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
-        return one
 
     def _finding(self, found: FindingRecord) -> Finding | None:
         with contextlib.suppress(AutotestError):
             return latest(self.context.options.directory, found.key).finding
         return None
+
+
+def _add(one: TestProgress, progress: CampaignProgress, tally: Tally) -> None:
+    """Add the results of one test's trials to `tally`."""
+    # A finding is no accepted trial: summaries count it in addition.
+    tally.accepted += one.accepted + one.died - len(progress.found)
+    tally.rejections += one.rejections
+    tally.places = {**one.places, **tally.places}
+    tally.expected += progress.expected
+    tally.cleared += progress.cleared
+    tally.compared += one.compared
+    tally.gradient_tally.add(one.gradient_tally)
+    tally.zeros.add(one.zeros)
+    tally.graphed += one.graphed
+    tally.left_out += one.left_out
+    tally.coverage.append(progress.covered)
 
 
 def _ranges(indices: Sequence[int]) -> Iterator[range]:

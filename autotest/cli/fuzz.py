@@ -26,6 +26,7 @@ from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.cli.termination import terminated
 from autotest.frameworks import all_chosen_names, chosen_names, chosen_pair
 from autotest.report import campaign as report
+from autotest.report.campaign_troubles import mistakes
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Conditions
 from autotest.results.verification import State, Verification
@@ -186,7 +187,7 @@ def _status(progress: CampaignProgress) -> int:
         return FINDINGS
     if progress.interrupted or progress.undiagnosed:
         return FAILED
-    return USAGE if report.mistakes(progress) else NOTHING_NEW
+    return USAGE if mistakes(progress) else NOTHING_NEW
 
 
 def _own_deadlines(collected: Collection, environment: options.Options) -> dict[str, float]:

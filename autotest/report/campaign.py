@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import collections
 import textwrap
-from collections.abc import Sequence
 
 from autotest.base.plural import several, were
-from autotest.base.settings import ATTEMPTS_PER_TRIAL
-from autotest.report import coverage, trial_counts
+from autotest.report import campaign_troubles, trial_counts
 from autotest.report import groups as by_group
-from autotest.report.advice import refused_at
 from autotest.report.cleared import rounding
 from autotest.report.commands import reproduce
-from autotest.report.text import nothing_in_graph_mode
 from autotest.results.groups import of_campaign
-from autotest.results.progress import CampaignProgress, TestProgress
+from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import FindingRecord
 from autotest.results.verification import State
 
-#: Maximum number of tests and of reasons that are listed.
+#: Maximum number of operators that are listed for a symptom.
 LISTED = 12
 #: Columns of a message, and maximum number of its lines after the first.
 WIDTH, CONTINUED = 108, 3
@@ -32,7 +28,7 @@ def summary(progress: CampaignProgress, width: int = WIDTH) -> str:
         *_groups(progress),
         *_findings(progress, width),
         *_by_symptom(progress, width),
-        *_troubles(progress),
+        *campaign_troubles.blocks(progress),
         verdict(progress),
     ]
     return "\n\n".join(parts)
@@ -153,147 +149,10 @@ def _by_symptom(progress: CampaignProgress, width: int) -> list[str]:
     return ["\n".join(["Distinct findings by symptom:", *lines])]
 
 
-def _troubles(progress: CampaignProgress) -> list[str]:
-    blocks = []
-    if progress.unwritten:
-        blocks.append(
-            f"{progress.unwritten}\n--resume continues from what it contains. Findings are stored in the places shown."
-        )
-    if progress.broken:
-        lines = [f"{test.where.test}\n{textwrap.indent(test.broken, ' ' * 6)}" for test in progress.broken]
-        blocks.append(_listed(f"{_broken(len(progress.broken))}:", lines))
-    if progress.forgetful:
-        lines = [f"{test.where.test}: {_commonest(test.complaints)}" for test in progress.forgetful]
-        blocks.append(_listed(f"{_forgetful(progress)}:", lines))
-    if progress.passing_zeros:
-        lines = [f"{test.where.test}: {test.passes_zeros}" for test in progress.passing_zeros]
-        blocks.append(_listed(f"{_passing_zeros(progress)}:", lines))
-    if progress.ungraphed:
-        lines = [f"{test.where.test}: {why_ungraphed(test)}" for test in progress.ungraphed]
-        blocks.append(_listed(f"{_ungraphed(progress)}:", lines))
-    if progress.files_broken:
-        blocks.append(_listed("Files left out:", [f"{name}: {why}" for name, why in progress.files_broken]))
-    if progress.unexplored:
-        blocks.append(_listed("Not explorable:", [f"{name}: {why}" for name, why in progress.unexplored]))
-    if progress.set_aside:
-        head = f"Not run any more, because they killed too many workers ({several(len(progress.set_aside), 'call')}):"
-        blocks.append(_listed(head, sorted(progress.set_aside)))
-    # A test with a death has a result, too: expected by the ledger, or a finding listed above.
-    never = [test for test in progress.tests if not (test.accepted or test.died or test.skips)]
-    if never:
-        lines = [f"{test.where.test}: {_why_never(test)}" for test in never]
-        blocks.append(_listed(f"{several(len(never), 'test')} had no accepted trial:", lines))
-    partly = [test for test in progress.refused if test.accepted]
-    if partly:
-        lines = [f"{test.where.test}: {_commonest_refusal(test)}" for test in partly]
-        blocks.append(_listed("Accepted by the reference only where some inputs require no grad:", lines))
-    seldom = [test for test in progress.tests if test.accepted and test.rejected > ATTEMPTS_PER_TRIAL * test.accepted]
-    rare = [test for test in seldom if test not in partly]
-    if rare:
-        lines = [
-            f"{test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest_refusal(test)}" for test in rare
-        ]
-        blocks.append(_listed("Rarely accepted by the reference:", lines))
-    never_drawn = coverage.closing(progress.covered, "")
-    if never_drawn:
-        blocks.append("\n".join(never_drawn))
-    if progress.undiagnosed:
-        lines = [
-            f"{where.test}, trial {index} of base seed {where.base_seed}\n{textwrap.indent(why, ' ' * 6)}"
-            for where, index, why in progress.undiagnosed
-        ]
-        blocks.append(_listed("The sides differed, but the diagnosis failed:", lines))
-    if progress.vanished:
-        lines = [f"{where.test}, trial {index}" for where, index in progress.vanished]
-        blocks.append(_listed("Seen once, but not when the same trial ran again:", lines))
-    return blocks
-
-
-def _listed(head: str, lines: Sequence[str]) -> str:
-    """Return `head` with the first `LISTED` of `lines` below, and the number of the others."""
-    more = len(lines) - LISTED
-    end = [f"  and {more} more (`--json FILE` writes all)"] if more > 0 else []
-    return "\n".join([head, *(f"  {line}" for line in lines[:LISTED]), *end])
-
-
-def _commonest(counts: collections.Counter[str]) -> str:
-    return counts.most_common(1)[0][0]
-
-
-def _commonest_refusal(test: TestProgress) -> str:
-    """Return the most frequent reason for a refusal by the reference, and its line of the test."""
-    reason = _commonest(test.rejections)
-    return refused_at(reason, test.places.get(reason, ""))
-
-
-def _why_never(test: TestProgress) -> str:
-    if test.broken:
-        return "it is broken"
-    if test.set_aside:
-        return test.set_aside
-    if not test.tried and not test.died:
-        return "no trial was run"
-    if test.skipped > test.rejections.total():
-        return f"0 of {test.tried}; most end before {_commonest(test.avoided)}, which is avoided"
-    if not test.rejections:
-        return f"0 of {max(test.tried, test.died)}"
-    return f"0 of {test.tried}; mostly {_commonest_refusal(test)}"
-
-
-def _refused(progress: CampaignProgress) -> str:
-    partly = any(test.accepted for test in progress.refused)
-    where = " in which all inputs require grad" if partly else ""
-    return f"the reference refused every trial of {several(len(progress.refused), 'test')}{where}"
-
-
-def refuses_every_trial(test: TestProgress) -> str:
-    """Return the sentence about a test of which the reference refused every trial that counts."""
-    return "the reference refuses every trial" + (" in which all inputs require grad" if test.accepted else "")
-
-
-def _broken(count: int) -> str:
-    return "1 test is broken" if count == 1 else f"{count} tests are broken"
-
-
-def _forgetful(progress: CampaignProgress) -> str:
-    count = len(progress.forgetful)
-    return "1 test compares no gradients" if count == 1 else f"{count} tests compare no gradients"
-
-
-def _passing_zeros(progress: CampaignProgress) -> str:
-    count = len(progress.passing_zeros)
-    return "1 test accepts zeros for all numbers" if count == 1 else f"{count} tests accept zeros for all numbers"
-
-
-def _ungraphed(progress: CampaignProgress) -> str:
-    count = len(progress.ungraphed)
-    return "1 test compares nothing in graph mode" if count == 1 else f"{count} tests compare nothing in graph mode"
-
-
-def why_ungraphed(test: TestProgress) -> str:
-    """Return why nothing of `test` could run in graph mode, and what to do."""
-    return nothing_in_graph_mode(test.left_out, test.graph_mode)
-
-
 def verdict(progress: CampaignProgress) -> str:
     """Return the last line of the summary: whether anything new was found, and what is wrong with the tests."""
     if progress.found:
         return f"{several(len(progress.found), 'distinct finding')} that the ledger does not expect."
-    wrong = mistakes(progress)
+    wrong = campaign_troubles.mistakes(progress)
     nothing = "Nothing new found" + (" before it was interrupted" if progress.interrupted else "")
     return f"{nothing}, but {', and '.join(wrong)}." if wrong else f"{nothing}."
-
-
-def mistakes(progress: CampaignProgress) -> list[str]:
-    """Return what is wrong with the tests or the run, so that a campaign without findings has not passed."""
-    broken, refused, files = len(progress.broken), len(progress.refused), len(progress.files_broken)
-    undiagnosed = len(progress.undiagnosed)
-    return [
-        *([_broken(broken)] if broken else []),
-        *([_forgetful(progress)] if progress.forgetful else []),
-        *([_passing_zeros(progress)] if progress.passing_zeros else []),
-        *([_ungraphed(progress)] if progress.ungraphed else []),
-        *([_refused(progress)] if refused else []),
-        *([f"{several(files, 'file')} cannot be imported"] if files else []),
-        *([f"the diagnosis of {several(undiagnosed, 'failure')} failed"] if undiagnosed else []),
-    ]

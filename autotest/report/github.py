@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autotest.report.campaign import why_ungraphed
+from autotest.report.campaign_troubles import why_ungraphed
 from autotest.results.progress import CampaignProgress
 
 

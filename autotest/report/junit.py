@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
-from autotest.report.campaign import refuses_every_trial, why_ungraphed
+from autotest.report.campaign_troubles import refuses_every_trial, why_ungraphed
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import FindingRecord
 

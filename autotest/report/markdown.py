@@ -6,7 +6,8 @@ from autotest.base.plural import several
 from autotest.emission import program_text
 from autotest.report import groups as by_group
 from autotest.report import trial_counts
-from autotest.report.campaign import mistakes, seen_by_groups
+from autotest.report.campaign import seen_by_groups
+from autotest.report.campaign_troubles import mistakes
 from autotest.results.finding import Finding
 from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress

@@ -12,7 +12,7 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Statistics
-from autotest.program import serialisation
+from autotest.program import Program, serialisation
 from autotest.results.finding import Finding
 from autotest.results.identity import Identity
 from autotest.results.layers import ByLayer
@@ -108,18 +108,9 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
         Exception: ``failure.json`` lacks something, or does not fit the other files.
     """
     _require(files, "failure.json", "report.txt")
-    facts = _parsed(files, "failure.json")
-    if not isinstance(facts, dict) or facts.get("format") != "autotest failure":
-        raise ValueError("failure.json was not written by autotest")
-    if facts["version"] != VERSION:
-        raise ValueError(f"failure.json is of format version {facts['version']!r}; this reads {VERSION}")
-    program = None
-    if facts["has_script"]:
-        _require(files, "repro.py")
-    if facts["has_program"]:
-        _require(files, "program.json", "arrays.npz")
-        arrays = serialisation.unpack_arrays(files["arrays.npz"])
-        program = serialisation.from_json(_parsed(files, "program.json"), arrays)
+    facts = _facts(files)
+    script = _script(files) if facts["has_script"] else None
+    program = _program(files) if facts["has_program"] else None
     finding = Finding(
         test=facts["test"],
         base_seed=facts["base_seed"],
@@ -138,11 +129,38 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
         divergent=facts["divergent"],
         network=ByLayer.from_data(facts["network"]),
         shown=Identity(*facts["identity"]) if facts["identity"] else None,
-        script=files["repro.py"].decode("utf-8") if facts["has_script"] else None,
+        script=script,
         verified=Verification.from_data(facts["verified"]),
         file=Path(facts["file"]) if facts.get("file") else None,  # earlier versions did not write it
     )
     stored = Stored(key, path, finding, files["report.txt"].decode("utf-8"), facts["date"])
+    _must_be_whole(stored)
+    return stored
+
+
+def _facts(files: Mapping[str, bytes]) -> dict[str, Any]:
+    facts = _parsed(files, "failure.json")
+    if not isinstance(facts, dict) or facts.get("format") != "autotest failure":
+        raise ValueError("failure.json was not written by autotest")
+    if facts["version"] != VERSION:
+        raise ValueError(f"failure.json is of format version {facts['version']!r}; this reads {VERSION}")
+    return facts
+
+
+def _program(files: Mapping[str, bytes]) -> Program:
+    _require(files, "program.json", "arrays.npz")
+    arrays = serialisation.unpack_arrays(files["arrays.npz"])
+    return serialisation.from_json(_parsed(files, "program.json"), arrays)
+
+
+def _script(files: Mapping[str, bytes]) -> str:
+    _require(files, "repro.py")
+    return files["repro.py"].decode("utf-8")
+
+
+def _must_be_whole(stored: Stored) -> None:
+    """Raise `ValueError` if a field has a wrong type, or contradicts another one."""
+    finding = stored.finding
     shown = [] if finding.shown is None else [finding.shown]
     statistics = [one.statistics for one in finding.mismatches if one.statistics is not None]
     for part in (stored, finding, *shown, *finding.mismatches, *statistics):
@@ -150,11 +168,11 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
             raise ValueError(f"failure.json is damaged: {wrong}")
     if not finding.mismatches:
         raise ValueError("failure.json is damaged: it has no mismatches; expected at least one")
-    if finding.divergent is not None and program is not None and not 0 <= finding.divergent < len(program.calls):
-        raise ValueError(f"failure.json is damaged: divergent is {finding.divergent}; program.json has no such call")
+    program, divergent = finding.program, finding.divergent
+    if divergent is not None and program is not None and not 0 <= divergent < len(program.calls):
+        raise ValueError(f"failure.json is damaged: divergent is {divergent}; program.json has no such call")
     if not finding.operator:  # it is found in the program, which may be another one
         raise ValueError("failure.json is damaged: its mismatch is of no operator")
-    return stored
 
 
 def _require(files: Mapping[str, bytes], *names: str) -> None:

@@ -15,7 +15,8 @@ from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.diagnosis_queue import DiagnosisQueue
 from autotest.campaigns.executor import NullObserver
 from autotest.campaigns.plan import DEATHS_ALLOWED
-from autotest.report.campaign import mistakes, summary
+from autotest.report.campaign import summary
+from autotest.report.campaign_troubles import mistakes
 from autotest.results.combined import combined
 from autotest.results.identity import Identity
 from autotest.results.tasks import (

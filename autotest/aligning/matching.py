@@ -64,22 +64,34 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
         )
     for key, value in mapping.items():
         _check(key, value)
+    pairs, left = _by_name(reference, candidate, mapping)
+    taken = {pair.candidate for pair in pairs}
+    rest = [name for name in candidate if name not in taken]
+    pairs += _by_shape(reference, candidate, left, rest)
+    order_of = {name: number for number, name in enumerate(reference)}
+    return Matches(tuple(sorted(pairs, key=lambda pair: order_of[pair.reference])), (tuple(left), tuple(rest)))
+
+
+def _by_name(
+    reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: NameMapping
+) -> tuple[list[Match], list[str]]:
+    """Return the matches by the mapping and by equal names, and the reference's other names."""
     renamed, axes = _renamed(reference, candidate, mapping)
     mapped_names = _mapped_names(renamed, candidate, mapping)
     pairs: list[Match] = []
-    taken: set[str] = set()
     left: list[str] = []
     for name, shape in reference.items():
-        other = renamed.get(name, name)
-        if mapped_names.get(other, name) != name:  # the caller's mapping gives `other` to another name
+        other, order = renamed.get(name, name), axes.get(name)
+        # The caller's mapping may give `other` to another name.
+        if other not in candidate or mapped_names.get(other, name) != name:
             left.append(name)
             continue
-        order = axes.get(name)
         wanted = shape if order is None else tuple(shape[axis] for axis in order)
-        if other in candidate and candidate[other] == wanted:
+        if candidate[other] == wanted:
             pairs.append(Match(name, other, order))
-            taken.add(other)
-        elif (other != name or name in mapping) and other in candidate:
+        elif other == name and name not in mapping:
+            left.append(name)
+        else:
             said = f"mapping[{name!r}] is {other!r} of shape {candidate[other]}, where the reference has {shape}"
             if order is not None:
                 raise UsageError(
@@ -87,11 +99,18 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
                     "out if the axes are not permuted"
                 )
             raise UsageError(f'{said}: write (name, "transpose") or (name, axes) if the axes are permuted')
-        else:
-            left.append(name)
-    rest = [name for name in candidate if name not in taken]
+    return pairs, left
+
+
+def _by_shape(
+    reference: Mapping[str, Shape], candidate: Mapping[str, Shape], left: list[str], rest: list[str]
+) -> list[Match]:
+    """Match the names that are left by shape and in order, and remove them from `left` and `rest`.
+
+    The first of a shape on one side is the first of it on the other.
+    """
+    pairs: list[Match] = []
     for name in [*left]:
-        # Match the rest by shape and in order: the first of a shape on one side is the first of it on the other.
         alike = [
             other for other in rest if candidate[other] == reference[name] and _may_correspond(name, other, reference)
         ]
@@ -100,8 +119,7 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
             pairs.append(Match(name, found))
             rest.remove(found)
             left.remove(name)
-    order_of = {name: number for number, name in enumerate(reference)}
-    return Matches(tuple(sorted(pairs, key=lambda pair: order_of[pair.reference])), (tuple(left), tuple(rest)))
+    return pairs
 
 
 def _check(key: object, value: object) -> None:

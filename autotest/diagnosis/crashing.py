@@ -73,15 +73,11 @@ def shrink(
                 for _ in range(jobs)
             ]
             chances = _CHANCES if one is not server and options.times > 1 else 1
-            for _ in range(chances):
-                begun = time.monotonic()
-                wanted = children[0].run(program)
-                if wanted.death is not None:
-                    break
+            wanted, took = _ending(program, children[0], chances)
             if wanted.death == HANG and one is not server:
                 continue  # it may hang because a fork lacks a thread
             if timeouts is not None and not hangs:
-                timeouts.record(time.monotonic() - begun)
+                timeouts.record(took)
             for child in children:
                 child.timeouts = timeouts
             if wanted.death is not None:
@@ -90,6 +86,16 @@ def shrink(
                 found = search.run(_alone(program, pair.reference) if operator else [])
                 return dataclasses.replace(found, in_forks=one is not server)
     return None
+
+
+def _ending(program: Program, probe: Probe, chances: int) -> tuple[Ending, float]:
+    """Return how `program` ends, in the first of up to `chances` runs in which it dies, and the seconds of that run."""
+    for _ in range(chances):
+        begun = time.monotonic()
+        ending = probe.run(program)
+        if ending.death is not None:
+            break
+    return ending, time.monotonic() - begun
 
 
 def _forks(pair: Pair, stack: contextlib.ExitStack) -> list[Server]:

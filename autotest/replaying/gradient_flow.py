@@ -45,62 +45,87 @@ class Flow:
 
 def flow(program: Program, framework: Framework) -> Flow:
     """Run `program` on `framework`, and return the gradients of all its intermediate results, leaves and parameters."""
-    found = Flow()
-    kept: dict[Place, Any] = {}
-    #: The autograd node of each kept tensor, which changes when the tensor is written into.
-    nodes: dict[Place, Any] = {}
-    #: Results that are the call's operand itself. They have no gradient of their own: other calls may read the operand.
-    handed_back: set[Place] = set()
-    leaves: dict[Place, Any] = {}
-    #: The slot that made each module, by id. Of modules that are called, each backward records the parameters.
-    modules: dict[int, int] = {}
-    read = {ref.slot for call in program.calls if may_pass_gradients(call) for ref in refs(call)}
+    run = _FlowRun(program, framework)
+    run.found.complete &= replay(program, framework, between_calls=run.between_calls).error is None
+    known = run.readable()
+    run.found.gradients = _gradients(known, framework)
+    run.found.lost = run.kept.keys() - known.keys()
+    return run.found
 
-    def between_calls(at: int, values: list[Any]) -> None:
-        if not at:
+
+class _FlowRun:
+    """A run of a program in which the tensors keep their gradients."""
+
+    def __init__(self, program: Program, framework: Framework) -> None:
+        self._program, self._framework = program, framework
+        self.found = Flow()
+        self.kept: dict[Place, Any] = {}
+        #: The autograd node of each kept tensor, which changes when the tensor is written into.
+        self._nodes: dict[Place, Any] = {}
+        #: Results that are the call's operand itself. They have no gradient of their own: other calls may read the
+        #: operand.
+        self._handed_back: set[Place] = set()
+        self._leaves: dict[Place, Any] = {}
+        #: The slot that made each module, by id. Of modules that are called, each backward records the parameters.
+        self._modules: dict[int, int] = {}
+        self._read = {ref.slot for call in program.calls if may_pass_gradients(call) for ref in refs(call)}
+
+    def between_calls(self, done: int, values: list[Any]) -> None:
+        """Let the results of the latest call keep their gradients; after a backward, read those of leaves."""
+        if not done:
             return
-        call, value = program.calls[at - 1], values[at - 1]
-        if isinstance(value, framework.module_types):
-            modules.setdefault(id(value), call.slot)
-        for indices, tensor in tensors_with_indices(value, framework.tensor_types):
-            place = call.slot, item_path(indices)
-            try:
-                passes = framework.can_backpropagate(tensor)
-            except Exception:  # noqa: BLE001 - a lazy framework's call raises when its result is looked at
-                found.complete = passes = False
-            if not passes:
-                continue
-            if call.kind == "tensor":
-                leaves[place] = tensor
-                continue
-            framework.keep_gradient(tensor)
-            node = framework.node(tensor)
-            kept[place], nodes[place] = tensor, node
-            operands = ((ref.slot, "") for ref in refs(call))
-            if node is not None and any(kept.get(at) is tensor and nodes[at] is node for at in operands):
-                handed_back.add(place)
+        call, value = self._program.calls[done - 1], values[done - 1]
+        if isinstance(value, self._framework.module_types):
+            self._modules.setdefault(id(value), call.slot)
+        for indices, tensor in tensors_with_indices(value, self._framework.tensor_types):
+            if self._passes(tensor):
+                self._keep(call, (call.slot, item_path(indices)), tensor)
         if is_backward(call):
-            held = {
-                (slot, f".{name}"): one
-                for slot in modules.values()
-                if slot in read
-                for name, one in framework.parameters(values[slot]).items()
-            }
-            found.leaves[call.slot] = _gradients(leaves | held, framework)
+            self.found.leaves[call.slot] = _gradients(self._leaves | self._parameters(values), self._framework)
 
-    found.complete &= replay(program, framework, between_calls=between_calls).error is None
-    # A tensor that was written into has lost the gradient of its old content.
-    changed = {id(kept.get((ref.slot, ""))) for call in program.calls for ref in _changed(call)}
-    last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}
-    known: dict[Place, Any] = {}
-    for place, one in kept.items():
-        node = nodes[place]
-        still = id(one) not in changed or last[id(one)] == place if node is None else node is framework.node(one)
-        if still and place not in handed_back:
-            known[place] = one
-    found.gradients = _gradients(known, framework)
-    found.lost = kept.keys() - known.keys()
-    return found
+    def _passes(self, tensor: Any) -> bool:
+        try:
+            return self._framework.can_backpropagate(tensor)
+        except Exception:  # noqa: BLE001 - a lazy framework's call raises when its result is looked at
+            self.found.complete = False
+            return False
+
+    def _keep(self, call: Call, place: Place, tensor: Any) -> None:
+        if call.kind == "tensor":
+            self._leaves[place] = tensor
+            return
+        self._framework.keep_gradient(tensor)
+        node = self._framework.node(tensor)
+        self.kept[place], self._nodes[place] = tensor, node
+        operands = ((ref.slot, "") for ref in refs(call))
+        if node is not None and any(self.kept.get(at) is tensor and self._nodes[at] is node for at in operands):
+            self._handed_back.add(place)
+
+    def _parameters(self, values: list[Any]) -> dict[Place, Any]:
+        return {
+            (slot, f".{name}"): one
+            for slot in self._modules.values()
+            if slot in self._read
+            for name, one in self._framework.parameters(values[slot]).items()
+        }
+
+    def readable(self) -> dict[Place, Any]:
+        """Return the kept tensors whose gradient is still theirs: one that was written into has lost it."""
+        kept = self.kept
+        changed = {id(kept.get((ref.slot, ""))) for call in self._program.calls for ref in _changed(call)}
+        last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}
+
+        def is_whole(place: Place, tensor: Any) -> bool:
+            node = self._nodes[place]
+            if node is None:  # the framework does not say
+                return id(tensor) not in changed or last[id(tensor)] == place
+            return node is self._framework.node(tensor)
+
+        return {
+            place: tensor
+            for place, tensor in kept.items()
+            if is_whole(place, tensor) and place not in self._handed_back
+        }
 
 
 def _changed(call: Call) -> Iterator[Ref]:

@@ -102,7 +102,6 @@ class _Lockstep:
         self._memory = shared_memory(program.calls)
 
     def run(self) -> int | None:
-        sides = list(zip(self._pair.frameworks, self._values, strict=True))
         with Contexts(self._program.calls, self._pair.reference, self._pair.candidate) as contexts:
             for call in self._program.calls:
                 given_alike = True
@@ -110,25 +109,34 @@ class _Lockstep:
                     if self._only_steps:
                         self._note_gradients(call)
                     given_alike = self._share_gradients()
-                try:
-                    # Contexts are left in the opposite order: the sides may be one framework.
-                    for side, values in reversed(sides) if call.kind == "exit" else sides:
-                        values.append(run_call(call, side, values, self._program.arrays))
-                        contexts.note(side, call, values)
-                except Exception:  # noqa: BLE001 - a framework may raise any exception
-                    return call.slot
-                self._share_memory(call)
-                if call.kind != "getattr" and not self._is_of_tensors(call):
-                    self._buffers.clear()
-                if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
-                    self._modules.append(call.slot)
-                elif contents_of_result(call) is not KnownContents.DEFINED:
-                    # All but the contents is compared. This also copies the reference's result to the candidate.
-                    if self._differs(call, contents=False) and given_alike and not self._is_silent(call):
-                        return call.slot
-                elif self._is_judged(call) and self._differs(call) and given_alike:
+                if not self._make(call, contexts) or self._diverges(call, given_alike=given_alike):
                     return call.slot
         return None
+
+    def _make(self, call: Call, contexts: Contexts) -> bool:
+        """Make `call` on both sides; return whether it succeeds."""
+        sides = list(zip(self._pair.frameworks, self._values, strict=True))
+        try:
+            # Contexts are left in the opposite order: the sides may be one framework.
+            for side, values in reversed(sides) if call.kind == "exit" else sides:
+                values.append(run_call(call, side, values, self._program.arrays))
+                contexts.note(side, call, values)
+        except Exception:  # noqa: BLE001 - a framework may raise any exception
+            return False
+        self._share_memory(call)
+        if call.kind != "getattr" and not self._is_of_tensors(call):
+            self._buffers.clear()
+        return True
+
+    def _diverges(self, call: Call, *, given_alike: bool) -> bool:
+        """Whether the sides disagree on what `call` gives, although an optimizer's step was given like gradients."""
+        if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
+            self._modules.append(call.slot)
+            return False
+        if contents_of_result(call) is not KnownContents.DEFINED:
+            # All but the contents is compared. This also copies the reference's result to the candidate.
+            return self._differs(call, contents=False) and given_alike and not self._is_silent(call)
+        return self._is_judged(call) and self._differs(call) and given_alike
 
     def _share_memory(self, call: Call) -> None:
         """Note that the result of `call` is one of its operands, as of a module that does nothing in evaluation."""

@@ -156,61 +156,70 @@ def _run_seeded(run: _TrialRun) -> Outcome:
 
 
 def _run_once(run: _TrialRun) -> Outcome:
-    seed, settings, pair = run.seed, run.settings, run.pair
+    seed, settings, candidate = run.seed, run.settings, run.pair.candidate
     source = run.source = generators.Source(seed, run.forced)
     source.special_values, source.all_require_grad = settings.special_values, run.all_require_grad
     source.refuses_special = settings.gives_special_values and not settings.special_values
-    recorder = Recorder(pair, check_errors=settings.check_errors)
+    recorder = Recorder(run.pair, check_errors=settings.check_errors)
     if run.is_known_refusal is not None:
         recorder.is_known_refusal = functools.partial(run.is_known_refusal, recorder)
-    reference, candidate = pair.reference, pair.candidate
-    reference.seed(seed & 0xFFFFFFFF)
-    modes, candidates_modes = reference.modes(), candidate.modes()
+    run.pair.reference.seed(seed & 0xFFFFFFFF)
     own_calls = candidate.own_calls
-    forward_done = False
-    with generators.using(source), recording(recorder):
-        try:
-            returned = run_body(run.body, pair)
-            if reference.modes() != modes:
-                check_candidate_keeps_modes(recorder, modes)
-                check_modes_of_both_sides(recorder)
-            tensors = returned_tensors(returned, recorder)
-            forward_done = True
-            if settings.auto_backward:
-                outputs = tensors if returned is not None else list(unused_results(recorder))
-                if settings.check_grad == "intermediate":
-                    keep_gradients(recorder)
-                run_backward(recorder, outputs, twice=settings.grad_order == 2)
-        except TrialEnd:
-            pass
-        except CandidateDied as error:
-            return _of_death(seed, recorder, source, error)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # pytest's own exceptions, as of `pytest.skip`, are no `Exception`
-            # A body that caught `TrialEnd`, by a bare `except` or in a thread, lacks the result that it goes on with.
-            if not recorder.has_ended:
-                if isinstance(error, UsageError) and reference.modes() != modes:
-                    check_candidate_keeps_modes(recorder, modes)
-                raise
-        finally:
-            reference.restore(modes)
-            candidate.restore(candidates_modes)
-            if recorder.files:
-                files.remove(candidate)
-    if candidate.called_none_of_its_own(own_calls) and not recorder.has_ended:
-        forward_done = False
-        called = (call for call in recorder.calls if call.kind in ("function", "method", "operator") and not call.note)
-        first = next((operator_of(recorder.calls, call.slot) for call in called), "torch")
-        recorder.rejection = Rejection(first, ABSENT, nothing_of_its_own(candidate.name))
-    # If the reference refuses only the backward, what the body computed is compared nevertheless.
-    if recorder.rejection is not None and not (recorder.mismatches or forward_done):
-        rejection = recorder.rejection
-        return Outcome(seed, recorder, source.choices, source.features, rejection=rejection, refused_body=True)
     try:
+        with generators.using(source), recording(recorder):
+            forward_done = _run_body(run, recorder)
+        if candidate.called_none_of_its_own(own_calls) and not recorder.has_ended:
+            forward_done = False
+            recorder.rejection = _without_own_calls(recorder)
+        # If the reference refuses only the backward, what the body computed is compared nevertheless.
+        if recorder.rejection is not None and not (recorder.mismatches or forward_done):
+            rejection = recorder.rejection
+            return Outcome(seed, recorder, source.choices, source.features, rejection=rejection, refused_body=True)
         return uncompared_outcome(seed, recorder, source.choices, source.features)
     except CandidateDied as error:
         return _of_death(seed, recorder, source, error)
+
+
+def _run_body(run: _TrialRun, recorder: Recorder) -> bool:
+    """Run the body and the backward, and restore both sides' modes; return whether the body came to its end."""
+    settings, reference, candidate = run.settings, run.pair.reference, run.pair.candidate
+    modes, candidates_modes = reference.modes(), candidate.modes()
+    forward_done = False
+    try:
+        returned = run_body(run.body, run.pair)
+        if reference.modes() != modes:
+            check_candidate_keeps_modes(recorder, modes)
+            check_modes_of_both_sides(recorder)
+        tensors = returned_tensors(returned, recorder)
+        forward_done = True
+        if settings.auto_backward:
+            outputs = tensors if returned is not None else list(unused_results(recorder))
+            if settings.check_grad == "intermediate":
+                keep_gradients(recorder)
+            run_backward(recorder, outputs, twice=settings.grad_order == 2)
+    except TrialEnd:
+        pass
+    except (CandidateDied, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # pytest's own exceptions, as of `pytest.skip`, are no `Exception`
+        # A body that caught `TrialEnd`, by a bare `except` or in a thread, lacks the result that it goes on with.
+        if not recorder.has_ended:
+            if isinstance(error, UsageError) and reference.modes() != modes:
+                check_candidate_keeps_modes(recorder, modes)
+            raise
+    finally:
+        reference.restore(modes)
+        candidate.restore(candidates_modes)
+        if recorder.files:
+            files.remove(candidate)
+    return forward_done
+
+
+def _without_own_calls(recorder: Recorder) -> Rejection:
+    """Return the rejection of a trial that called no function of the candidate's own, and so compared nothing."""
+    called = (call for call in recorder.calls if call.kind in ("function", "method", "operator") and not call.note)
+    first = next((operator_of(recorder.calls, call.slot) for call in called), "torch")
+    return Rejection(first, ABSENT, nothing_of_its_own(recorder.pair.candidate.name))
 
 
 def _of_death(seed: int, recorder: Recorder, source: generators.Source, error: CandidateDied) -> Outcome:

@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,38 +65,61 @@ def account_in_workers(
     """
     account = GradientAccount()
     waiting = list(reversed(tests))
-    running: dict[Connection, _RunningAccount] = {}
-    lost, numbers = collections.Counter[Where](), itertools.count()
     with (
         contextlib.closing(Server(PRELOADED)) if server is None else contextlib.nullcontext(server) as forking,
         temporary_folder("autotest-gradients-") as folder,
     ):
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                test = waiting.pop()
-                crumb_path = folder / f"{next(numbers)}.crumb"
-                where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
-                process = forking.process(_account_of_test, where.file.absolute(), where.test, trials, crumb_path)
-                running[process.connection] = _RunningAccount(where, process, crumb_path, time.monotonic() + DEADLINE)
-            patience = min(under_way.overdue for under_way in running.values()) - time.monotonic()
-            ready: list[Any] = wait(list(running), max(0.0, patience))
-            late = [one for one, its in running.items() if its.overdue < time.monotonic() and one not in ready]
-            for connection in (*ready, *late):
-                ended = running.pop(connection)
-                try:
-                    with contextlib.closing(ended.process):
-                        of_test = _account_of(ended, DEADLINE if connection in late else None)
-                except ServerLost as error:
-                    lost[ended.test] += 1
-                    if server is not None:
-                        raise
-                    if lost[ended.test] < _LOST_WITH_TEST:
-                        waiting.append(ended.test)
-                        continue
-                    of_test = GradientAccount(died={ended.test.test: str(error)})
-                kept(ended.test, of_test)
-                account.take(of_test)
+        workers = _Workers(forking, folder, trials, own_server=server is None)
+        while waiting or workers.running:
+            while waiting and len(workers.running) < jobs:
+                workers.begin(waiting.pop())
+            for test, of_test in workers.ended():
+                if of_test is None:
+                    waiting.append(test)
+                else:
+                    kept(test, of_test)
+                    account.take(of_test)
     return account
+
+
+class _Workers:
+    """The processes in which accounts of tests are made."""
+
+    def __init__(self, server: Server, folder: Path, trials: int, *, own_server: bool) -> None:
+        self._server, self._folder, self._trials = server, folder, trials
+        #: Whether another server is started if this one ends.
+        self._own_server = own_server
+        self._lost = collections.Counter[Where]()
+        self._numbers = itertools.count()
+        self.running: dict[Connection, _RunningAccount] = {}
+
+    def begin(self, test: Collected | Where) -> None:
+        crumb_path = self._folder / f"{next(self._numbers)}.crumb"
+        where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
+        process = self._server.process(_account_of_test, where.file.absolute(), where.test, self._trials, crumb_path)
+        self.running[process.connection] = _RunningAccount(where, process, crumb_path, time.monotonic() + DEADLINE)
+
+    def ended(self) -> Iterator[tuple[Where, GradientAccount | None]]:
+        """Wait for a test to end, or to be overdue; yield each with its account, None if it is to be run again."""
+        patience = min(under_way.overdue for under_way in self.running.values()) - time.monotonic()
+        ready: list[Any] = wait(list(self.running), max(0.0, patience))
+        late = [one for one, its in self.running.items() if its.overdue < time.monotonic() and one not in ready]
+        for connection in (*ready, *late):
+            ended = self.running.pop(connection)
+            try:
+                with contextlib.closing(ended.process):
+                    of_test = _account_of(ended, DEADLINE if connection in late else None)
+            except ServerLost as error:
+                if not self._own_server:
+                    raise
+                yield ended.test, self._without_server(ended.test, error)
+            else:
+                yield ended.test, of_test
+
+    def _without_server(self, test: Where, error: ServerLost) -> GradientAccount | None:
+        """Return the account of a test with which the server was lost too often; None to run the test again."""
+        self._lost[test] += 1
+        return None if self._lost[test] < _LOST_WITH_TEST else GradientAccount(died={test.test: str(error)})
 
 
 def _account_of(kept: _RunningAccount, late: float | None) -> GradientAccount:

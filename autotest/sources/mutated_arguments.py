@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from autotest.program import VIEW, Program, Ref, Root, leaves, map_call, reading, with_leaves, without_keyword
@@ -86,22 +86,24 @@ def at_bounds(program: Program) -> Iterator[Program]:
     Two adjacent integers are also set to 0 and a size, such as a start and a length that take everything.
     """
     shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs()][:1]
-    bounds = dict.fromkeys([*_BOUNDS, *(size for shape in shapes for size in (*shape[:1], *shape[-1:]))])
-    found = 0
+    sizes = dict.fromkeys(size for shape in shapes for size in (*shape[:1], *shape[-1:]))
+    left = _BOUNDED
     for slot in _subjects(program):
         call = program.calls[slot]
-        for place, item in enumerate(leaves((call.args, call.kwargs))):
-            if type(item) in (int, float) and found < _BOUNDED:
-                found += 1
-                for bound in bounds if type(item) is int else (0.0, 2):
-                    if bound != item or type(bound) is not type(item):
-                        yield with_call(program, with_leaves(call, {place: bound}))
-        values = list(leaves((call.args, call.kwargs)))
-        for place, pair in itertools.islice(enumerate(itertools.pairwise(values)), _BOUNDED):
-            if [type(item) for item in pair] == [int, int]:
-                sizes = dict.fromkeys(size for shape in shapes for size in (*shape[:1], *shape[-1:]))
-                both = (with_leaves(call, {place: 0, place + 1: size}) for size in sizes)
-                yield from (with_call(program, changed) for changed in both)
+        given = leaves((call.args, call.kwargs))
+        numbers = [place for place, item in enumerate(given) if type(item) in (int, float)][:left]
+        left -= len(numbers)
+        changes = [{place: bound} for place in numbers for bound in _bounds(given[place], sizes)]
+        adjacent = [(place, [*map(type, given[place : place + 2])]) for place in range(min(len(given), _BOUNDED))]
+        changes += [{place: 0, place + 1: size} for place, kinds in adjacent if kinds == [int, int] for size in sizes]
+        yield from (with_call(program, with_leaves(call, change)) for change in changes)
+
+
+def _bounds(number: int | float, sizes: Iterable[int]) -> Iterator[int | float]:
+    """Yield what may stand for `number` at a bound; another type counts as another value."""
+    for bound in dict.fromkeys([*_BOUNDS, *sizes]) if type(number) is int else (0.0, 2):
+        if bound != number or type(bound) is not type(number):
+            yield bound
 
 
 def moved(program: Program, source: random.Random) -> Program | None:

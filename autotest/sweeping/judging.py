@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -46,6 +47,16 @@ SET_ASIDE: Final = "not run: similar arguments crashed or hung before"
 _EXAMINED: Final = 3
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Extent:
+    """How thoroughly a program is judged; see `Judge.judge`."""
+
+    closely: bool
+    twice: bool
+    gaps: bool
+    measure: bool
+
+
 class Judge:
     """Judges the programs of one cell. It caches what the candidate lacks and which mismatches were examined.
 
@@ -86,12 +97,12 @@ class Judge:
             measure: whether to measure the errors of its results against double precision.
         """
         candidate, own_calls = self._pair.candidate, self._pair.candidate.own_calls
-        found = self._judged(program, closely, twice, gaps, measure)
+        found = self._judged(program, _Extent(closely, twice, gaps, measure))
         if candidate.called_none_of_its_own(own_calls) and not (found.absent or found.left_out):
             return SampleJudgement(program, nothing_of_its_own(candidate.name))
         return found
 
-    def _judged(self, program: Program, closely: bool, twice: bool, gaps: bool, measure: bool) -> SampleJudgement:
+    def _judged(self, program: Program, extent: _Extent) -> SampleJudgement:
         lacking = self._lacking.of_program(program)
         if lacking is not None:
             return SampleJudgement(program, lacking.reason, lacking.name)
@@ -108,7 +119,7 @@ class Judge:
             self._judge_refusal(found, expected, drawn=drawn)
             return found
         plain = marked(program, drawn=drawn)
-        found.program = with_backward(plain, expected, gaps=gaps)
+        found.program = with_backward(plain, expected, gaps=extent.gaps)
         found.vacuous = has_no_defined_element(found.program, expected) or is_constant(plain, expected)
         self._runs(Running.CANDIDATE)
         actual = replay(found.program, pair.candidate)
@@ -122,24 +133,29 @@ class Judge:
         if found.left_out:
             return found
         self._sort(found, observed, mismatches, complete=actual.error is None)
-        if actual.error is not None:
-            return found
-        if pair.candidate.has_strides:
-            found.checks["strides"] = True
-            for one in probing.layouts(observed):
-                found.fail(one.check, one.key, one.message)
-        if measure and not found.vacuous:
-            found.accuracy = measured(plain, expected, actual, pair)
+        if actual.error is None:
+            if pair.candidate.has_strides:
+                found.checks["strides"] = True
+                for one in probing.layouts(observed):
+                    found.fail(one.check, one.key, one.message)
+            self._look_further(found, plain, expected, actual, extent)
+        return found
+
+    def _look_further(
+        self, found: SampleJudgement, plain: Program, expected: Replayed, actual: Replayed, extent: _Extent
+    ) -> None:
+        """Make the checks that need more than one run of `plain`, the program without a backward."""
+        if extent.measure and not found.vacuous:
+            found.accuracy = measured(plain, expected, actual, self._pair)
         kept = probing.shapes_kept(plain, expected)
-        closely |= kept not in self._looked_into
-        if closely or twice:
+        closely = extent.closely or kept not in self._looked_into
+        if closely or extent.twice:
             self._runs(Running.PROBE)
-        if twice and found.program is not plain and found.checks.get("gradient"):
+        if extent.twice and found.program is not plain and found.checks.get("gradient"):
             self._double_gradient(found, plain, expected)
         if closely:
             self._looked_into.add(kept)
-            probing.probe(found, expected, actual, pair)
-        return found
+            probing.probe(found, expected, actual, self._pair)
 
     def _accepts_again(self, program: Program) -> bool:
         """Whether the candidate accepts a program that draws random numbers in one of a few more runs."""

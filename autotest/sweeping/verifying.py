@@ -91,14 +91,19 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
                 while waiting and len(running) < jobs and time.monotonic() < end:
                     running.append(_started(waiting.pop(), server, folder))
                 wait([one.process.connection for one in running], timeout=0.5)
-                for one in [*running]:
-                    if (verified := one.outcome()) is not None:
-                        one.finding.verified = verified
-                        one.process.close()
-                        running.remove(one)
+                _take_ended(running)
         finally:
             for one in running:
                 one.process.close()
+
+
+def _take_ended(running: list[RunningScript]) -> None:
+    """Record the outcomes of the scripts that have ended, and remove these."""
+    for one in [*running]:
+        if (verified := one.outcome()) is not None:
+            one.finding.verified = verified
+            one.process.close()
+            running.remove(one)
 
 
 def _started(finding: SweepFinding, server: Server, folder: Path) -> RunningScript:

@@ -152,26 +152,38 @@ def _run(arguments: argparse.Namespace) -> int:
         trouble = verifying.kept(found, environment.directory, plan.seed)
     session.map.notes += filter(None, [written.trouble, trouble])
     known(found, entries, session.map.sides, session.map.versions)
-    try:
-        print(sweep_text.summary(session.map, found), flush=True)
-        if arguments.calls is not None:
-            print("\n" + sweep_calls.answer(session.map, found, harvested.database(arguments.calls).inside()))
-        if sweep.compared is not None:
-            print("\n" + sweep_text.changed(sweep.compared, sweep.flaky))
-    finally:  # also if the output is a pipe that nobody reads any more, or is on a full disk
-        sweep_files.write_all(arguments, session.map, found, sweep.compared)
+    _report(arguments, session.map, found, sweep)
     if sweep.interrupted is not None:
         raise sweep.interrupted
     _check_judged(session.map)
+    return _status(arguments, session.map, found, sweep.compared)
+
+
+def _report(arguments: argparse.Namespace, swept: SweepMap, found: Sequence[SweepFinding], sweep: _Sweep) -> None:
+    """Print the summary and write the report files."""
+    try:
+        print(sweep_text.summary(swept, found), flush=True)
+        if arguments.calls is not None:
+            print("\n" + sweep_calls.answer(swept, found, harvested.database(arguments.calls).inside()))
+        if sweep.compared is not None:
+            print("\n" + sweep_text.changed(sweep.compared, sweep.flaky))
+    finally:  # also if the output is a pipe that nobody reads any more, or is on a full disk
+        sweep_files.write_all(arguments, swept, found, sweep.compared)
+
+
+def _status(
+    arguments: argparse.Namespace, swept: SweepMap, found: Sequence[SweepFinding], compared: Changes | None
+) -> int:
+    """Return the exit status: with ``--against`` only what became worse counts, with ``--bless`` nothing does."""
     if arguments.bless is not None:
-        if session.map.incomplete:
+        if swept.incomplete:
             print(
                 f"\n{arguments.bless} is not complete: a later run may report cells as worse that this run did not "
                 "reach"
             )
         return NOTHING_NEW
-    if sweep.compared is not None:
-        return FINDINGS if sweep.compared.worse else NOTHING_NEW
+    if compared is not None:
+        return FINDINGS if compared.worse else NOTHING_NEW
     return FINDINGS if any(not finding.known for finding in found) else NOTHING_NEW
 
 

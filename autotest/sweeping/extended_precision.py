@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_oracle import numpy_result
-from autotest.diagnosis.oracles.numpy_values import OrderDependent
+from autotest.diagnosis.counterparts.numpy_result import numpy_result
+from autotest.diagnosis.counterparts.values import OrderDependent
 from autotest.program import Operand, Program, Ref, map_operand
 from autotest.program.semantics import OPERATIONS, base_name, in_place
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from autotest.diagnosis.oracles.numpy_indexing import INDEXING
+from autotest.diagnosis.counterparts.indexing import INDEXING
 from autotest.program.indexing import indexed
 
 PLACES = np.array([0, 1])

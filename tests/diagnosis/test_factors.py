@@ -10,7 +10,7 @@ from autotest import random_tensor
 from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.diagnosis.attribution.referee import examine
-from autotest.diagnosis.oracles.numpy_factors import PROPERTIES, distances
+from autotest.diagnosis.counterparts.factors import PROPERTIES, distances
 from autotest.replaying.agreement import agree
 from tests.support.faulty import FaultyTorch, returning
 from tests.support.running import pair_with, trial

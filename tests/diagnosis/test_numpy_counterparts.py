@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from autotest.diagnosis.oracles.numpy_oracle import numpy_result
-from autotest.diagnosis.oracles.numpy_polynomials import POLYNOMIALS
-from autotest.diagnosis.oracles.numpy_values import OrderDependent
-from autotest.diagnosis.oracles.scipy_counterparts import special_result
+from autotest.diagnosis.counterparts.numpy_result import numpy_result
+from autotest.diagnosis.counterparts.polynomials import POLYNOMIALS
+from autotest.diagnosis.counterparts.special_functions import special_result
+from autotest.diagnosis.counterparts.values import OrderDependent
 
 F = torch.nn.functional
 RANDOM = np.random.Generator(np.random.SFC64(0))

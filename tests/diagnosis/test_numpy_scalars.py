@@ -12,8 +12,8 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
+from autotest.diagnosis.counterparts.numpy_result import numpy_result
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.oracles.numpy_oracle import numpy_result
 from autotest.emission import program_text
 from autotest.program import Call, Captured, Program, Ref, leaves
 from autotest.program.calls import Array

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from autotest.diagnosis.oracles.numpy_special import FUNCTIONS
+from autotest.diagnosis.counterparts.special_series import FUNCTIONS
 
 EVERYWHERE = np.linspace(-8.87, 8.91, 61)
 POSITIVE = np.linspace(0.013, 9.1, 61)

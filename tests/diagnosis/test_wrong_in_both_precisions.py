@@ -14,8 +14,8 @@ from autotest.base.settings import Settings
 from autotest.comparison import TensorValue
 from autotest.diagnosis.attribution.referee import examine
 from autotest.diagnosis.attribution.verdict import Evidence, judge
+from autotest.diagnosis.counterparts.numpy_result import numpy_result
 from autotest.diagnosis.oracles.forward_oracles import opinions
-from autotest.diagnosis.oracles.numpy_oracle import numpy_result
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program

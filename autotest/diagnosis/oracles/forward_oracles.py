@@ -10,11 +10,11 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import Values, distance, index_of_greatest
-from autotest.diagnosis.oracles.numpy_factors import PROPERTIES, distances
-from autotest.diagnosis.oracles.numpy_oracle import numpy_result
-from autotest.diagnosis.oracles.numpy_values import OrderDependent
+from autotest.diagnosis.counterparts.factors import PROPERTIES, distances
+from autotest.diagnosis.counterparts.numpy_result import numpy_result
+from autotest.diagnosis.counterparts.special_functions import special_result
+from autotest.diagnosis.counterparts.values import OrderDependent
 from autotest.diagnosis.oracles.oracle_result import OracleResult
-from autotest.diagnosis.oracles.scipy_counterparts import special_result
 from autotest.diagnosis.rounding.operand_scale import AnswerFunction, greatest, operand_scale
 from autotest.diagnosis.rounding.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import (
+from autotest.diagnosis.counterparts.values import (
     NumpyFunction,
     OrderDependent,
     Unsupported,

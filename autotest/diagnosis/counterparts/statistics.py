@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values, axis_of, exactly, none_missing
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values, axis_of, exactly, none_missing
 
 
 def _step(x: Values, values: Values) -> Values:

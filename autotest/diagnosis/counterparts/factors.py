@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import Unsupported, Values
+from autotest.diagnosis.counterparts.values import Unsupported, Values
 
 #: A function of the matrix, its factors and the further arguments of the call; its arrays are zero for right factors.
 FactorDefinition = Callable[..., Iterable[Values]]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values
-from autotest.diagnosis.oracles.numpy_windows import adaptive, each
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values
+from autotest.diagnosis.counterparts.windows import adaptive, each
 
 #: The parameter `a` of Keys' cubic convolution, as torch and OpenCV choose it.
 _SHARPNESS = -0.75

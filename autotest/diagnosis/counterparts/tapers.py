@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values
 
 _OF_THE_TENSOR = ("dtype", "layout", "device", "requires_grad")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import Unsupported, Values
+from autotest.diagnosis.counterparts.values import Unsupported, Values
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 #: The argument from which on asymptotic series are exact in double precision, and the argument up to which the series

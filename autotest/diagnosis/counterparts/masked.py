@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values, axis_of, log_softmax, log_sum
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values, axis_of, log_softmax, log_sum
 
 
 def _shown(x: Values, mask: Any) -> Values:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values
 
 
 def each(value: Any, rank: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import Unsupported, Values
+from autotest.diagnosis.counterparts.values import Unsupported, Values
 
 #: One step of a recurrence: returns the value at degree k from k, the argument x, and the values at k-1 and k-2.
 Next = Callable[[int, Any, Any, Any], Any]

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_polynomials import POLYNOMIALS
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Values
+from autotest.diagnosis.counterparts.polynomials import POLYNOMIALS
+from autotest.diagnosis.counterparts.values import NumpyFunction, Values
 
 
 def _distance(x: Values, y: Values, p: float = 2.0) -> Values:

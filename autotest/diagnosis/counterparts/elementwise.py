@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_losses import reduced
-from autotest.diagnosis.oracles.numpy_values import (
+from autotest.diagnosis.counterparts.losses import reduced
+from autotest.diagnosis.counterparts.values import (
     NumpyFunction,
     OrderDependent,
     Unsupported,

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_algebra import ALGEBRA, LINALG
-from autotest.diagnosis.oracles.numpy_counterparts import COUNTERPARTS
-from autotest.diagnosis.oracles.numpy_indexing import INDEXING
-from autotest.diagnosis.oracles.numpy_initialisation import INITIALISATION
-from autotest.diagnosis.oracles.numpy_layers import LAYERS
-from autotest.diagnosis.oracles.numpy_losses import LOSSES
-from autotest.diagnosis.oracles.numpy_masked import MASKED
-from autotest.diagnosis.oracles.numpy_ordering import ORDERING
-from autotest.diagnosis.oracles.numpy_polynomials import POLYNOMIALS
-from autotest.diagnosis.oracles.numpy_renamed import RENAMED, SPECIAL
-from autotest.diagnosis.oracles.numpy_resizing import RESIZING
-from autotest.diagnosis.oracles.numpy_statistics import STATISTICS
-from autotest.diagnosis.oracles.numpy_tapers import TAPERS
-from autotest.diagnosis.oracles.numpy_values import OrderDependent
-from autotest.diagnosis.oracles.numpy_windows import WINDOWS
-from autotest.diagnosis.oracles.numpy_writing import WRITING
+from autotest.diagnosis.counterparts.algebra import ALGEBRA, LINALG
+from autotest.diagnosis.counterparts.elementwise import COUNTERPARTS
+from autotest.diagnosis.counterparts.indexing import INDEXING
+from autotest.diagnosis.counterparts.initialisation import INITIALISATION
+from autotest.diagnosis.counterparts.layers import LAYERS
+from autotest.diagnosis.counterparts.losses import LOSSES
+from autotest.diagnosis.counterparts.masked import MASKED
+from autotest.diagnosis.counterparts.ordering import ORDERING
+from autotest.diagnosis.counterparts.polynomials import POLYNOMIALS
+from autotest.diagnosis.counterparts.renamed import RENAMED, SPECIAL
+from autotest.diagnosis.counterparts.resizing import RESIZING
+from autotest.diagnosis.counterparts.statistics import STATISTICS
+from autotest.diagnosis.counterparts.tapers import TAPERS
+from autotest.diagnosis.counterparts.values import OrderDependent
+from autotest.diagnosis.counterparts.windows import WINDOWS
+from autotest.diagnosis.counterparts.writing import WRITING
 from autotest.program import leaves, map_operand
 
 _ALL: Mapping[str, Callable[..., Any]] = MappingProxyType(

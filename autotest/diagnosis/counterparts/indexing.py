@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_special import FUNCTIONS
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values, axis_of, none_missing
+from autotest.diagnosis.counterparts.special_series import FUNCTIONS
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values, axis_of, none_missing
 from autotest.frameworks.torch_arguments import operands_of, sizes
 from autotest.program.indexing import indexed
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values
 
 
 def _order(x: Values, dim: int, descending: bool) -> Values:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_special import FUNCTIONS
+from autotest.diagnosis.counterparts.special_series import FUNCTIONS
 from autotest.program.semantics import plain_name
 
 #: The names of special functions in `scipy.special`, by their names in torch.

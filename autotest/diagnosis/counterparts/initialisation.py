@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Values, exactly
+from autotest.diagnosis.counterparts.values import NumpyFunction, Values, exactly
 
 
 def _identity(tensor: Values) -> Values:

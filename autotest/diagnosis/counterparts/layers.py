@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_losses import reduced
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values, of_finite, reduction_of, sigmoid
+from autotest.diagnosis.counterparts.losses import reduced
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values, of_finite, reduction_of, sigmoid
 
 
 def _attention(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.oracles.numpy_values import NumpyFunction, Unsupported, Values, log_softmax, reduction_of
+from autotest.diagnosis.counterparts.values import NumpyFunction, Unsupported, Values, log_softmax, reduction_of
 
 
 def reduced(each: Values, reduction: str, batch: int = 0) -> Values:

@@ -1,4 +1,4 @@
-"""Report a call of a public function with wrong arguments in one sentence that suggests the argument meant."""
+"""Reports a call of a public function with wrong arguments in one sentence that suggests the argument meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse durations and sizes given on command lines and in the environment."""
+"""Parses durations and sizes given on command lines and in the environment."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from autotest.results.tasks import (
     Where,
 )
 from autotest.results.verification import State, Verification
-from autotest.running import deaths
+from autotest.running.deaths import death_finding
 from autotest.sources import collection
 from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep
@@ -61,7 +61,7 @@ def run_task(task: Task, conditions: Conditions, crumb: Breadcrumb | None, serve
             return _explore(task, conditions, crumb)
         if isinstance(task, Diagnose):
             return _diagnose(task, conditions, crumb)
-        return deaths.diagnose(task, conditions, server)
+        return death_finding.diagnose(task, conditions, server)
 
 
 def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) -> Explored:

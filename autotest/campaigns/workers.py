@@ -24,7 +24,7 @@ from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import ProcessDeath, death_from_status, killed_for_memory, last_words, timeout_death
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, RanTrials, Result, Task
-from autotest.running.attempts import RAN_BEFORE, last
+from autotest.running.deaths.attempts import RAN_BEFORE, last
 
 #: Seconds for the diagnosis of one finding without shrinking: the referee, tracing, and running its reproducer; and the
 #: seconds added for a death, whose trial is run many times if it does not die every time.

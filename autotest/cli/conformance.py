@@ -49,8 +49,8 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print each check when it is done, and return the exit status."""
     from autotest.frameworks import framework
-    from autotest.running.conformance import check_names
-    from autotest.running.conformance_in_processes import conformance_in_processes
+    from autotest.running.conformance.checking import check_names
+    from autotest.running.conformance.in_processes import conformance_in_processes
 
     width = max(map(len, check_names()))
     outcomes = collections.Counter[str]()

@@ -23,7 +23,7 @@ from autotest.processes import breadcrumb
 from autotest.report import markdown, text
 from autotest.results.identity import without_interpreter
 from autotest.results.verification import State, Verification
-from autotest.running import deaths
+from autotest.running.deaths import death_finding
 from autotest.storage.reproduction import reproduce
 from autotest.storage.store import Damaged, Store, Stored
 
@@ -236,7 +236,7 @@ def recover(arguments: argparse.Namespace) -> int:
         where = f"{position.test}, trial {position.index} of base seed {position.base_seed}"
         print(f"process {position.pid} died in {where}: running that trial again in a new process", flush=True)
         try:
-            found = deaths.recover_any(path, position, asked, chosen_pair)
+            found = death_finding.recover_any(path, position, asked, chosen_pair)
         except UsageError as error:
             print(f"  {error}")
             continue

@@ -1,4 +1,4 @@
-"""Compare two arrays of the same shape element by element.
+"""Compares two arrays of the same shape element by element.
 
 In all functions NaN agrees with NaN, an infinity with the same infinity, and minus zero with zero.
 """

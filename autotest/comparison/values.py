@@ -1,4 +1,4 @@
-"""Compare pairs of values from the two sides; return mismatches as data."""
+"""Compares pairs of values from the two sides; returns mismatches as data."""
 
 from __future__ import annotations
 

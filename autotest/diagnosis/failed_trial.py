@@ -1,4 +1,13 @@
-"""Decides whether the mismatches of a trial count, and diagnoses them: verdict, smaller program, script."""
+"""Decides whether the mismatches of a trial count, and diagnoses them: verdict, smaller program, script.
+
+The steps of a diagnosis, with the folders and files of this package that take them:
+
+1. Replay the program, find the first divergent call, and judge which side is wrong: `attribution`, which asks
+   `rounding` and `oracles`. These ask NumPy by way of `counterparts`.
+2. Find a smaller program that fails in the same way: `shrinking`.
+3. Find what the failure needs, such as a layout or a size: `explaining`.
+4. Write the script, and run it in a fresh interpreter: `scripted_finding`, `verification`.
+"""
 
 from __future__ import annotations
 

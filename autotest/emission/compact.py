@@ -1,4 +1,4 @@
-"""Write short reproducers of simple findings: a result differs, a call is rejected or accepted, a call crashes."""
+"""Writes short reproducers of simple findings: a result differs, a call is rejected or accepted, a call crashes."""
 
 from __future__ import annotations
 

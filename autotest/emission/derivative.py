@@ -1,4 +1,4 @@
-"""Write reproducers of gradients that are not the derivative of their own forward, by central differences."""
+"""Writes reproducers of gradients that are not the derivative of their own forward, by central differences."""
 
 from __future__ import annotations
 

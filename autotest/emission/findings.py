@@ -1,4 +1,4 @@
-"""Write the shortest reproducer of a finding."""
+"""Writes the shortest reproducer of a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write reproducers of programs for which a framework's graph mode differs from its eager mode."""
+"""Writes reproducers of programs for which a framework's graph mode differs from its eager mode."""
 
 from __future__ import annotations
 

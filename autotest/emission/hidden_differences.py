@@ -1,4 +1,4 @@
-"""Write reproducers of differences other than in values: strides, shared memory, and nondeterministic results."""
+"""Writes reproducers of differences other than in values: strides, shared memory, and nondeterministic results."""
 
 from __future__ import annotations
 

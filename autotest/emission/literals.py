@@ -1,4 +1,4 @@
-"""Write literals and captured arrays as exact Python source.
+"""Writes literals and captured arrays as exact Python source.
 
 Small arrays are written as decimals: the shortest decimal that NumPy writes for a number is exact when it is read back
 into its dtype, and this module checks it byte by byte for every such array. Large arrays, and NaNs with a payload, are

@@ -1,4 +1,4 @@
-"""Write the place of a value inside of another one as a Python expression: members of modules, items of containers.
+"""Writes the place of a value inside of another one as a Python expression: members of modules, items of containers.
 
 Frameworks name all members of a module alike, ``0.a-b.weight``. Whether a number is an index or a name, and how a name
 that is no identifier is read, depends on the class of the module that contains it.

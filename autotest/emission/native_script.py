@@ -1,4 +1,4 @@
-"""Write reproducers that use each framework's native API, in one interpreter or in one interpreter for each."""
+"""Writes reproducers that use each framework's native API, in one interpreter or in one interpreter for each."""
 
 from __future__ import annotations
 

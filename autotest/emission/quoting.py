@@ -1,4 +1,4 @@
-"""Write texts as string literals, and texts of expressions so that they can be operands."""
+"""Writes texts as string literals, and texts of expressions so that they can be operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse the output of a reproducer that this package wrote."""
+"""Parses the output of a reproducer that this package wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extract one call, or all calls from a slot on, into a new program with the recorded values of the operands."""
+"""Extracts one call, or all calls from a slot on, into a new program with the recorded values of the operands."""
 
 from __future__ import annotations
 

@@ -29,14 +29,14 @@ class LostWorkers:
         from autotest.processes import breadcrumb
         from autotest.pytest_plugin import reproduction, summaries
         from autotest.results.verification import Verification
-        from autotest.running import deaths
+        from autotest.running.deaths import death_finding
 
         asked = options.from_environment()
         for path, position in breadcrumb.dead(breadcrumb.folder(asked.directory)):
             if not _is_item(crashitem, self._config.rootpath, position):
                 continue
             try:
-                recovered = deaths.recover_any(path, position, asked, chosen_pair)
+                recovered = death_finding.recover_any(path, position, asked, chosen_pair)
             except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session continues
                 report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
                 continue

@@ -1,4 +1,4 @@
-"""Convert the progress of a campaign to a sweep map with one cell for each test."""
+"""Converts the progress of a campaign to a sweep map with one cell for each test."""
 
 from __future__ import annotations
 

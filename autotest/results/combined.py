@@ -1,4 +1,4 @@
-"""Add up the progress of one campaign on several groups of machines."""
+"""Adds up the progress of one campaign on several groups of machines."""
 
 from __future__ import annotations
 

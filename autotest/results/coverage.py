@@ -1,4 +1,4 @@
-"""Count the features of the inputs that operators are given in a run, and find features that are never tried."""
+"""Counts the features of the inputs that operators are given in a run, and finds features that are never tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the map of a sweep as JSON, and read those parts of it that later runs are compared with."""
+"""Writes the map of a sweep as JSON, and reads those parts of it that later runs are compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare a sweep map with an earlier one: which cells got worse, which got better."""
+"""Compares a sweep map with an earlier one: which cells got worse, which got better."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.identity import DEADLY
 from autotest.running import run_hooks
-from autotest.running.earlier_deaths import earlier_deaths
+from autotest.running.deaths.earlier import earlier_deaths
 from autotest.running.judged_trials import JudgedTrials, PlannedTrial
 from autotest.running.tally import Tally
 from autotest.sources.test_names import trial_seed

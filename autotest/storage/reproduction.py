@@ -1,4 +1,4 @@
-"""Check whether a stored finding still happens."""
+"""Checks whether a stored finding still happens."""
 
 from __future__ import annotations
 

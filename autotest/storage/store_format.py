@@ -1,4 +1,4 @@
-"""Convert a finding to the files of a stored failure, and back."""
+"""Converts a finding to the files of a stored failure, and back."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from autotest.emission import Script
 from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Root
-from autotest.running.conformance import check_names, conformance
-from autotest.running.conformance_in_processes import conformance_in_processes
+from autotest.running.conformance.checking import check_names, conformance
+from autotest.running.conformance.in_processes import conformance_in_processes
 from tests.support import block_framework
 from tests.support.running import agrees, trial
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotest import Divergence, autotest, random_tensor, torch
-from autotest.running.conformance import conformance
+from autotest.running.conformance.checking import conformance
 from generators.layouts import LAYOUTS
 from tests.support import running
 from tests.support.hand_written_framework import HandWrittenFramework, framework

@@ -17,7 +17,7 @@ from autotest.frameworks.kernels import Kernels
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
-from autotest.running.conformance_in_processes import conformance_in_processes
+from autotest.running.conformance.in_processes import conformance_in_processes
 from autotest.sweeping.judging import Judge
 from autotest.trials.another_candidate import outcome_on
 from autotest.trials.trial import run_without_comparison

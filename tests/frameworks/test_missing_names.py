@@ -11,7 +11,7 @@ import torch as real_torch
 from autotest import random_tensor, torch
 from autotest.frameworks import ABSENT, Namespace
 from autotest.program import Array
-from autotest.running.conformance import conformance
+from autotest.running.conformance.checking import conformance
 from tests.support import running
 
 

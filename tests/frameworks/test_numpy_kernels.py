@@ -20,7 +20,7 @@ from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.native_code import as_native_code
 from autotest.results.finding import Finding
-from autotest.running.conformance import conformance
+from autotest.running.conformance.checking import conformance
 from generators.layouts import LAYOUTS
 from tests.support import plain_kernels, running
 from tests.support.array_kernels import ArrayKernels, framework

@@ -12,7 +12,7 @@ from autotest.diagnosis.rounding.double_precision import DoublePrecision
 from autotest.frameworks import Pair, framework, speaking_torch
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.replaying.agreement import agree
-from autotest.running.conformance import conformance
+from autotest.running.conformance.checking import conformance
 
 pytestmark = pytest.mark.oneflow
 

@@ -10,7 +10,7 @@ from autotest import Divergence, autotest, random_tensor, torch
 from autotest.cli import main
 from autotest.frameworks import Pair
 from autotest.frameworks import framework as plain_torch
-from autotest.running.conformance import conformance
+from autotest.running.conformance.checking import conformance
 from tests.support.faulty import FaultyTorch
 from tests.support.forward_framework import framework
 

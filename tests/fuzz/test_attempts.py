@@ -8,7 +8,7 @@ import pytest
 
 from autotest.results.identity import Identity
 from autotest.results.tasks import DiagnoseDeath, RanTrials, Where
-from autotest.running.attempts import Attempt, attempts, last
+from autotest.running.deaths.attempts import Attempt, attempts, last
 
 HERE, OTHER = (Where(Path("test_x.py"), f"test_x.py::{name}", 0) for name in ("test_here", "test_other"))
 

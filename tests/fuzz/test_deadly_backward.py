@@ -13,9 +13,9 @@ from autotest.processes.endings import ProcessDeath, death_from_status
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import Identity
 from autotest.results.tasks import Conditions, DiagnoseDeath, Where
-from autotest.running import deadly_backward, deaths
-from autotest.running.deadly_backward import deadly_operator
-from autotest.running.tracing import TracedTrial
+from autotest.running.deaths import deadly_backward, death_finding
+from autotest.running.deaths.deadly_backward import deadly_operator
+from autotest.running.deaths.tracing import TracedTrial
 from autotest.storage.store import Store
 
 CALLS = (
@@ -75,10 +75,10 @@ def test_the_finding_has_its_name(killing, tmp_path, monkeypatch, against):
     file = tmp_path / "test_it.py"
     file.write_text(SUITE)
     traced = TracedTrial(death_from_status(-signal.SIGABRT), DIES, "")
-    monkeypatch.setattr(deaths, "trace", lambda *place, **more: traced)
+    monkeypatch.setattr(death_finding, "trace", lambda *place, **more: traced)
     left = Identity("sum", "crash", "backward", "candidate", "SIGABRT", "")
     task = DiagnoseDeath(Where(file, "test_it.py::test_it", 0), 3, left, "sum: dies", thorough=True, shrink=False)
-    found = deaths.diagnose(task, Conditions(tmp_path / "kept"), Server())
+    found = death_finding.diagnose(task, Conditions(tmp_path / "kept"), Server())
     assert Store(tmp_path / "kept").load(found.identity.key).finding.operator == "cos"
     assert (found.identity.operator, found.identity.stage) == ("cos", "backward")
     assert found.message.startswith("cos: torch dies (SIGABRT)")

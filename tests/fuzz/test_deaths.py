@@ -26,9 +26,9 @@ from autotest.results.identity import FatalCall, Identity, death_of
 from autotest.results.ledger import Ledger
 from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, FindingRecord, Where
 from autotest.results.verification import State, Verification
-from autotest.running import death_scripts, deaths, tracing
-from autotest.running.attempts import Attempt
-from autotest.running.tracing import TracedTrial, trace
+from autotest.running.deaths import death_finding, scripts, tracing
+from autotest.running.deaths.attempts import Attempt
+from autotest.running.deaths.tracing import TracedTrial, trace
 from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
@@ -66,8 +66,8 @@ def settle(tmp_path, monkeypatch, against):
     file.write_text(SUITE)
     (tmp_path / "pyproject.toml").write_text("")
     against()
-    monkeypatch.setattr(death_scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
-    monkeypatch.setattr(deaths, "interpreter_ready_for", lambda *of_what: contextlib.nullcontext())
+    monkeypatch.setattr(scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
+    monkeypatch.setattr(death_finding, "interpreter_ready_for", lambda *of_what: contextlib.nullcontext())
     said = [Verification(State.VERIFIED)]
     server = Server()  # starts no process, because no task is requested
     conditions = Conditions(tmp_path / "kept")
@@ -76,14 +76,14 @@ def settle(tmp_path, monkeypatch, against):
     def run(*attempts, verified=()):
         said[:] = verified or [Verification(State.VERIFIED)]
         again = list(attempts)
-        monkeypatch.setattr(deaths, "trace", lambda *place, **more: again.pop(0) if len(again) > 1 else again[0])
+        monkeypatch.setattr(death_finding, "trace", lambda *place, **more: again.pop(0) if len(again) > 1 else again[0])
         task = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=False)
-        assert deaths.diagnose(task, conditions, server).identity == LEFT
+        assert death_finding.diagnose(task, conditions, server).identity == LEFT
         later = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=True, shrink=False)
-        settled = deaths.diagnose(later, conditions, server)
+        settled = death_finding.diagnose(later, conditions, server)
         if isinstance(settled, FindingRecord) and not settled.verified.tried:
             proof = dataclasses.replace(later, identity=settled.identity, verify=True)
-            settled = deaths.diagnose(proof, conditions, server)
+            settled = death_finding.diagnose(proof, conditions, server)
         return settled, [entry.key for entry in Store(tmp_path / "kept").list()]
 
     return run
@@ -416,5 +416,5 @@ def test_the_last_words_are_those_that_tell_something(text, words):
 def test_what_an_earlier_process_died_of_is_looked_into_as_this_run_asks(tmp_path):
     asked = Options(directory=tmp_path, shrink=0.25, verify=False, deadline=7.0)
     position = Position(tmp_path / "test_it.py", "test_it.py::test_it", 0, 0, 1, "sinh", "forward", 1, {})
-    conditions = deaths.conditions_of(position, RunContext(registry.pair("torch", "torch"), asked, Ledger()))
+    conditions = death_finding.conditions_of(position, RunContext(registry.pair("torch", "torch"), asked, Ledger()))
     assert (conditions.shrink, conditions.verify, conditions.deadline) == (0.25, False, 7.0)

@@ -20,8 +20,8 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.processes import breadcrumb
 from autotest.results.finding import Finding
 from autotest.results.verification import State, Verification
-from autotest.running import deaths
-from autotest.running.earlier_deaths import earlier_deaths
+from autotest.running.deaths import death_finding
+from autotest.running.deaths.earlier import earlier_deaths
 from autotest.storage.store import Store
 from autotest.trials import decorated
 from autotest.trials.context import RunContext
@@ -72,7 +72,7 @@ def test_a_trail_is_examined_with_the_candidates_that_ran_and_left_to_the_next_o
         seen.append(context.pair.names)
         return Verification(State.SURVIVED)
 
-    monkeypatch.setattr(deaths, "_recovered", recovered)
+    monkeypatch.setattr(death_finding, "_recovered", recovered)
     others = ("torch", "torch")
     for names in (others, *NAMES):
         assert trail.exists()
@@ -89,9 +89,9 @@ def test_a_trail_names_the_frameworks_to_recover_it_with(tmp_path, monkeypatch, 
         seen.append(context.pair.names)
         return Verification(State.SURVIVED)
 
-    monkeypatch.setattr(deaths, "_recovered", recovered)
+    monkeypatch.setattr(death_finding, "_recovered", recovered)
     ((path, position),) = breadcrumb.dead(trail.parent)
-    deaths.recover_any(path, position, Options(), lambda: pytest.fail("the frameworks are known"))
+    death_finding.recover_any(path, position, Options(), lambda: pytest.fail("the frameworks are known"))
     assert seen == NAMES
     assert not trail.exists()
 
@@ -100,10 +100,10 @@ def test_a_trail_whose_diagnosis_is_interrupted_is_kept(monkeypatch, trail):
     def interrupted(position, context):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(deaths, "_recovered", interrupted)
+    monkeypatch.setattr(death_finding, "_recovered", interrupted)
     ((path, position),) = breadcrumb.dead(trail.parent)
     with pytest.raises(KeyboardInterrupt):
-        deaths.recover(path, position, RunContext(registry.pair(*NAMES[0])))
+        death_finding.recover(path, position, RunContext(registry.pair(*NAMES[0])))
     assert trail.exists()
 
 
@@ -117,10 +117,12 @@ def test_a_trail_that_cannot_be_deleted_is_examined_again_and_ends_no_run(tmp_pa
         raise OSError(errno.EROFS, "Read-only file system", str(path))
 
     monkeypatch.setattr(Path, "unlink", refused)
-    monkeypatch.setattr(deaths, "_recovered", lambda position, context: Verification(State.SURVIVED))
+    monkeypatch.setattr(death_finding, "_recovered", lambda position, context: Verification(State.SURVIVED))
     for _ in range(2):
         ((path, position),) = breadcrumb.dead(trail.parent)
-        assert deaths.recover(path, position, RunContext(registry.pair(*NAMES[0]))) == Verification(State.SURVIVED)
+        assert death_finding.recover(path, position, RunContext(registry.pair(*NAMES[0]))) == Verification(
+            State.SURVIVED
+        )
 
 
 @pytest.mark.parametrize("facts", [[5, "t", 0, {}], ["t.py", "t", "0", {}], ["t.py", "t", 0, None], {}, 7])
@@ -168,7 +170,7 @@ def died(tmp_path, monkeypatch):
         monkeypatch.setattr(
             verification, "verify", lambda script, **_: ran.append("script") or Verification(State.VERIFIED)
         )
-        monkeypatch.setattr(deaths, "dies_again", lambda *_: ran.append("trial") or dies)
+        monkeypatch.setattr(death_finding, "dies_again", lambda *_: ran.append("trial") or dies)
         context = RunContext(pair, Options(directory=tmp_path))
         found = [*earlier_deaths(the_test(file), context, Store(tmp_path))]
         return len(found), [*ran]

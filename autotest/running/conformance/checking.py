@@ -14,8 +14,8 @@ from autotest.base.errors import UsageError
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import ABSENT, Absent, Framework
 from autotest.program import Array, Root
-from autotest.running import conformance_of_calls, conformance_of_meanings, conformance_of_results
-from autotest.running.conformance_tools import ConformanceError, call, need, read, same, tensor_of, tensor_of_dtype
+from autotest.running.conformance import of_calls, of_meanings, of_results
+from autotest.running.conformance.tools import ConformanceError, call, need, read, same, tensor_of, tensor_of_dtype
 from generators.dtypes import DTYPES, numpy_dtype
 
 #: Result of one check. "absent": the framework lacks the feature, which is not an error of its adapter.
@@ -96,11 +96,11 @@ def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "tensors that hold gradients are reported", _holders
     yield "state of modules", _state
     yield "values() keeps the order of tensors", _several
-    yield from conformance_of_calls.checks()
-    yield from conformance_of_results.checks()
-    yield from conformance_of_meanings.checks()
+    yield from of_calls.checks()
+    yield from of_results.checks()
+    yield from of_meanings.checks()
     # The last one, because it may change what calls in this process do.
-    yield "a reproducer can import the framework", conformance_of_calls.import_in_script
+    yield "a reproducer can import the framework", of_calls.import_in_script
 
 
 def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> None:

@@ -37,7 +37,7 @@ from autotest.program.rewriting import chained
 from autotest.recording.call_observer import notifying
 from autotest.recording.recorder import Recorder
 from autotest.results.tasks import Conditions, RanTrials, Where
-from autotest.running.attempts import Attempt
+from autotest.running.deaths.attempts import Attempt
 from autotest.sources import collection
 from autotest.sources.test_names import trial_seed
 from autotest.trials.context import RunContext
@@ -59,7 +59,7 @@ _STACK = "stack.txt"
 #: The Python stack with which the child died.
 _LAST_STACK = "last-stack.txt"
 #: The folder of this library.
-_LIBRARY = Path(__file__).parents[1]
+_LIBRARY = Path(__file__).parents[2]
 #: Exists while the reference makes the call.
 _OF_REFERENCE = "of-reference"
 

@@ -26,11 +26,11 @@ from autotest.results.finding import Finding
 from autotest.results.identity import FatalCall, Identity, death_of, identity_name
 from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, FindingRecord, Where
 from autotest.results.verification import State, Verification
-from autotest.running.attempts import Attempt, attempts
-from autotest.running.deadly_backward import deadly_operator
-from autotest.running.death_description import described, dies_in_backward, last_result, without_blame
-from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
-from autotest.running.tracing import TracedTrial, trace
+from autotest.running.deaths.attempts import Attempt, attempts
+from autotest.running.deaths.deadly_backward import deadly_operator
+from autotest.running.deaths.description import described, dies_in_backward, last_result, without_blame
+from autotest.running.deaths.scripts import interpreter_ready_for, scripted, verified, ways_to_run
+from autotest.running.deaths.tracing import TracedTrial, trace
 from autotest.sources import collection
 from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep, latest

@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
-from autotest.running.conformance_tools import (
+from autotest.running.conformance.tools import (
     ConformanceError,
     call,
     must_be_tensors,

@@ -36,7 +36,7 @@ def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tu
         ran = [*map(tuple, position.settings.get("frameworks", ()))]
         if is_same_test(test.id, test.file, position.test, position.file) and (not ran or context.pair.names in ran):
             _must_have_names(context.pair, path, position)
-            from autotest.running.deaths import recover  # imports diagnosis code, rarely needed
+            from autotest.running.deaths.death_finding import recover  # imports diagnosis code, rarely needed
 
             # In a run against several candidates, the others look at the file after this one.
             found = recover(path, position, context, is_last=not ran or context.pair.names == ran[-1])
@@ -68,7 +68,7 @@ def _is_still_of_test(finding: Finding, test: Test, context: RunContext) -> bool
     only_after = any(said.startswith("only after ") for said in finding.happens)
     if test.file is None or context.pair.names is None or only_after:
         return True
-    from autotest.running.deaths import dies_again
+    from autotest.running.deaths.death_finding import dies_again
 
     settings = {"check_errors": finding.settings.get("check_errors", False)}
     at = test.file, test.id, finding.base_seed, finding.index, 0, finding.operator, finding.first.stage, 0, settings

@@ -13,7 +13,7 @@ from autotest.base.temporary_folders import temporary_folder
 from autotest.frameworks import framework
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import describe, last_words, timeout_death
-from autotest.running.conformance import Checked, check_names, conformance_from
+from autotest.running.conformance.checking import Checked, check_names, conformance_from
 
 #: Seconds that one check may take. Most take milliseconds; one that compiles takes some seconds on a busy machine.
 DEADLINE = 60.0

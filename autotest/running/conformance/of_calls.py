@@ -10,7 +10,7 @@ import numpy as np
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
-from autotest.running.conformance_tools import call, need, read, same, tensor_of, tensor_of_dtype
+from autotest.running.conformance.tools import call, need, read, same, tensor_of, tensor_of_dtype
 
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:

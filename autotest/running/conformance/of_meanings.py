@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
-from autotest.running.conformance_tools import call, must_be_tensors, need, read, same, tensor_of, tensor_of_dtype
+from autotest.running.conformance.tools import call, must_be_tensors, need, read, same, tensor_of, tensor_of_dtype
 
 #: Operator, operands (lists become tensors), and expected result.
 _OPERATORS: Final[tuple[tuple[str, tuple[Any, ...], Any], ...]] = (

@@ -12,7 +12,7 @@ from autotest.processes.endings import ProcessDeath
 from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward, pushes_gradients
 from autotest.results.finding import Finding
-from autotest.running.tracing import TracedTrial
+from autotest.running.deaths.tracing import TracedTrial
 
 
 def without_blame(finding: Finding) -> Finding:

@@ -146,8 +146,9 @@ class _Readers:
 
     def operators_behind(self, slot: int) -> set[str]:
         """Return the operators through which a gradient may reach the value in `slot`."""
-        reached, names = {self.own.get(slot, slot)}, set()
-        for at in range(slot, len(self.program.calls)):
+        first = self.own.get(slot, slot)
+        reached, names = {first}, set()
+        for at in range(first, len(self.program.calls)):
             for reader in self.of_slot.get(at, ()) if at in reached else ():
                 reached.add(reader.slot)
                 if reader.note != LAYOUT and not describes(reader):

@@ -239,6 +239,15 @@ def test_a_gradient_that_a_call_returns_has_the_operator_that_makes_it_wrong(gui
     assert {identity_of_trial(outcome, Settings()).operator for outcome in outcomes} == {guilty}
 
 
+def test_a_gradient_that_a_call_returns_for_an_input_in_strided_memory_has_the_operator_that_makes_it_wrong() -> None:
+    def body() -> Any:
+        x = at.random_tensor(shape=(3, 4), low=-1, high=1, layout="strided", requires_grad=True)
+        return dual.autograd.grad(dual.tanh(x).sum(), [x])[0]
+
+    outcome = trial(body, FaultyTorch({"tanh": twice}))
+    assert identity_of_trial(outcome, Settings()).operator == "tanh"
+
+
 def test_the_heading_of_a_gradient_that_a_call_returns_has_the_operator_of_its_key() -> None:
     def body() -> Any:
         x = leaf()

@@ -32,6 +32,7 @@ from autotest.program.semantics import (
     written,
 )
 from autotest.replaying.guilty_backward import GuiltyBackward
+from autotest.replaying.kept_gradients import keeping_call
 from autotest.replaying.raising_backward import RaisingCall, raising_call
 from autotest.replaying.replay import Place, replay
 from autotest.replaying.shared_views import sharing_otherwise
@@ -73,6 +74,8 @@ class MismatchNames:
         program = self.program
         if mismatch.operator:
             return mismatch.operator
+        if self.traces_gradients and keeping_call(program, self.pair, self.settings, mismatch) is not None:
+            return "zero_grad"
         if self.traces_gradients and mismatch.symptom in _OF_GRADIENTS and mismatch.slot < len(program.calls):
             guilty = self._guilty_operator(mismatch)
             if guilty:

@@ -18,6 +18,7 @@ from autotest.program.rewriting import upto, widened
 from autotest.program.semantics import OPERATIONS, clips_gradients, is_backward, is_module_call, is_step, writes
 from autotest.replaying.agreement import Agreement, agree
 from autotest.replaying.gradient_flow import PairedGradients, suspects
+from autotest.replaying.kept_gradients import keeping_call
 from autotest.replaying.operands import CallData, operands_at
 from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.replaying.shared_views import sharing_otherwise
@@ -91,6 +92,9 @@ class _Search:
         clipped = self._turning([call.slot for call in program.calls if clips_gradients(call)])
         if clipped is not None:  # clipping changed gradients that agreed before
             return Located(clipped)
+        kept = keeping_call(program, self.pair, self.settings, first)
+        if kept is not None:
+            return Located(kept)
         if first.stage == "backward":
             return self._backward()
         if first.symptom in ("exception", "accepted", "out of memory"):

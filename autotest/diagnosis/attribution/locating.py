@@ -82,7 +82,8 @@ class _Search:
         found = self._found()
         writer = found.hint if found.slot is None else found.slot
         if writer is not None and (self.first.stage, self.first.symptom) == ("forward", "value"):
-            sharer = sharing_otherwise(self.program, self.first.slot, writer, self.pair)
+            shown = next(iter(self._differing_after(writer + 1)), self.first).slot
+            sharer = sharing_otherwise(self.program, shown, writer, self.pair)
             if sharer is not None:  # it is right alone, and so is the write that shows what it shares
                 return Located(None, hint=sharer)
         return found
@@ -109,7 +110,7 @@ class _Search:
             return Located(None, hint=self._unlike_in_zeros() if turning is None else turning)
         found = self._forward(slot)
         reads = first.slot == slot or program.calls[first.slot].kind == "tensor"
-        if found.alone is None and reads and slot not in changing:
+        if found.alone is None and (reads or slot in changing):
             # It may only read what an earlier write reached by mistake: its own result, or an input, shows that.
             earlier = self._turning([other for other in changing if other < slot])
             return found if earlier is None else Located(None, hint=earlier)
@@ -213,16 +214,16 @@ class _Search:
         low, high = 0, len(slots)
         while low < high:
             middle = (low + high) // 2
-            if self._differ_after(slots[middle] + 1):
+            if self._differing_after(slots[middle] + 1):
                 high = middle
             else:
                 low = middle + 1
-        return None if low == len(slots) or self._differ_after(slots[low]) else slots[low]
+        return None if low == len(slots) or self._differing_after(slots[low]) else slots[low]
 
-    def _differ_after(self, end: int) -> bool:
-        """Whether the sides differ in a value that contributes to the first mismatch after the calls before `end`."""
+    def _differing_after(self, end: int) -> list[Mismatch]:
+        """Return the mismatches of values that contribute to the first mismatch after the calls before `end`."""
         found = self._agreement(upto(self.program, end)).mismatches
-        return any(item.slot in self._influences for item in found)
+        return [item for item in found if item.slot in self._influences]
 
 
 def _are_same(one: Program, other: Program) -> bool:

@@ -23,14 +23,17 @@ from autotest.program.semantics import (
     OPERATIONS,
     argument,
     backward_arguments,
+    first_operand,
     is_module_call,
     is_step,
+    loads_state,
     makes_module,
     pushes_gradients,
     returns_gradients,
     writes,
     written,
 )
+from autotest.replaying.frozen_parameters import freezing_call
 from autotest.replaying.guilty_backward import GuiltyBackward
 from autotest.replaying.kept_gradients import keeping_call
 from autotest.replaying.raising_backward import RaisingCall, raising_call
@@ -76,6 +79,8 @@ class MismatchNames:
             return mismatch.operator
         if self.traces_gradients and keeping_call(program, self.pair, self.settings, mismatch) is not None:
             return "zero_grad"
+        if freezing_call(program, mismatch, self.pair) is not None:
+            return "requires_grad_"
         if self.traces_gradients and mismatch.symptom in _OF_GRADIENTS and mismatch.slot < len(program.calls):
             guilty = self._guilty_operator(mismatch)
             if guilty:
@@ -203,7 +208,8 @@ def _writers_of_state(program: Program, slot: int) -> set[int]:
     for call in program.calls[slot + 1 :]:
         if is_step(call) or (is_module_call(call) and call.args[0] == Ref(slot)):
             break
-        if call.kind in OPERATIONS and any(memory[ref.slot] == memory[slot] for ref in written(call)):
+        changed = [first_operand(call)] if loads_state(call) else written(call)
+        if call.kind in OPERATIONS and any(ref is not None and memory[ref.slot] == memory[slot] for ref in changed):
             found.add(call.slot)
     return found
 

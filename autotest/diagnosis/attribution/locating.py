@@ -17,6 +17,7 @@ from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
 from autotest.program.semantics import OPERATIONS, clips_gradients, is_backward, is_module_call, is_step, writes
 from autotest.replaying.agreement import Agreement, agree
+from autotest.replaying.frozen_parameters import freezing_call
 from autotest.replaying.gradient_flow import PairedGradients, suspects
 from autotest.replaying.kept_gradients import keeping_call
 from autotest.replaying.operands import CallData, operands_at
@@ -90,12 +91,9 @@ class _Search:
 
     def _found(self) -> Located:
         program, first = self.program, self.first
-        clipped = self._turning([call.slot for call in program.calls if clips_gradients(call)])
-        if clipped is not None:  # clipping changed gradients that agreed before
-            return Located(clipped)
-        kept = keeping_call(program, self.pair, self.settings, first)
-        if kept is not None:
-            return Located(kept)
+        changed = self._of_state()
+        if changed is not None:
+            return Located(changed)
         if first.stage == "backward":
             return self._backward()
         if first.symptom in ("exception", "accepted", "out of memory"):
@@ -115,6 +113,14 @@ class _Search:
             earlier = self._turning([other for other in changing if other < slot])
             return found if earlier is None else Located(None, hint=earlier)
         return found
+
+    def _of_state(self) -> int | None:
+        """Return the call that changed what agreed before it: gradients, or which parameters require them."""
+        clipped = self._turning([call.slot for call in self.program.calls if clips_gradients(call)])
+        if clipped is not None:
+            return clipped
+        kept = keeping_call(self.program, self.pair, self.settings, self.first)
+        return freezing_call(self.program, self.first, self.pair) if kept is None else kept
 
     def _unlike_in_zeros(self) -> int | None:
         if self.first.symptom != "value":

@@ -18,7 +18,7 @@ from autotest.program import Array, Call, Program, refs
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.influence import shared_memory
 from autotest.program.randomness import KnownContents, contents_of_result
-from autotest.program.semantics import is_backward, is_class, is_step, written
+from autotest.program.semantics import is_backward, is_class, is_step, loads_state, written
 from autotest.recording.pairing import is_data
 from autotest.replaying.replay import Contexts
 
@@ -224,6 +224,8 @@ class _Lockstep:
             if isinstance(expected[slot], self._pair.reference.module_types):
                 if call.target != "step":
                     yield from ((slot, own, other) for own, other in self._buffers_of(slot))
+                if loads_state(call):
+                    yield from ((slot, own, other) for own, other in self._parts(slot, "parameters"))
             elif is_data(self._pair.reference, expected[slot]):
                 yield slot, expected[slot], actual[slot]
         if is_step(call):

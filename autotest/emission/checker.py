@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from autotest.base.plural import several
 from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance
@@ -38,6 +38,8 @@ class Runs(NamedTuple):
         return self.processes > 1 or self.calls > 1
 
 
+#: The exit status of a process in which a program has not died: a native library that gives up may exit with 0.
+SURVIVED: Final = 77
 ONCE = Runs()
 #: For programs that do not die every time, such as races. The script takes a minute, mostly for imports.
 OFTEN = Runs(10, 20)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import forked, literals, naming
-from autotest.emission.checker import ONCE, Runs
+from autotest.emission.checker import ONCE, SURVIVED, Runs
 from autotest.emission.closeness import closeness_of
 from autotest.emission.code import IN_PLACE, Printer, indented
 from autotest.emission.script import PACKED
@@ -107,12 +107,12 @@ side = {namespace} if sys.argv[1:] else {root}
 with contextlib.suppress(Exception):  # an exception is not a crash
     read(program(side))
 if sys.argv[1:]:
-    os._exit(0)
+    os._exit({survived})
 try:
     status = subprocess.run([sys.executable, __file__, "child"], timeout={patience}).returncode
 except subprocess.TimeoutExpired:
     sys.exit(print("DIFFERS: {candidate} hangs: no answer in {patience} s") or 1)
-if status == 0:
+if status == {survived}:
     sys.exit(print("same"))
 print(f"DIFFERS: {candidate} ends with status {{status}} (a negative one is the signal that killed it)")
 sys.exit(1)
@@ -124,7 +124,7 @@ for _ in range({calls} if sys.argv[1:] else 1):
     with contextlib.suppress(Exception):  # an exception is not a crash
         read(program(side))
 if sys.argv[1:]:
-    os._exit(0)
+    os._exit({survived})
 statuses = []
 for _ in range({processes}):
     try:
@@ -132,10 +132,10 @@ for _ in range({processes}):
     except subprocess.TimeoutExpired:
         statuses.append("no answer in {patience} s")
         break  # the next run may take as long
-deaths = [status for status in statuses if status != 0]
+deaths = [status for status in statuses if status != {survived}]
 if not deaths:
     sys.exit(print("same"))
-print(f"DIFFERS: {candidate} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{statuses}}")
+print(f"DIFFERS: {candidate} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{deaths}}")
 sys.exit(1)
 """
 
@@ -247,7 +247,7 @@ def dying_candidate(about: ScriptSubject, runs: Runs = ONCE) -> str | None:
         check += forked.short(about.root, about.fields["namespace"], about.fields["candidate"], runs)
         modules = ("contextlib", "os", "signal", "sys")
     else:
-        numbers = {"processes": runs.processes, "calls": runs.calls, "patience": forked.TIMEOUT}
+        numbers = {"processes": runs.processes, "calls": runs.calls, "patience": forked.TIMEOUT, "survived": SURVIVED}
         check += (_DIES_IN_SOME_RUNS if runs.often else _DIES).format(root=about.root, **numbers, **about.fields)
         modules = ("contextlib", "os", "subprocess", "sys")
     # For an in-place call, read the operand that it changes, because the call may return nothing on one side.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autotest.emission.checker import Runs
+from autotest.emission.checker import SURVIVED, Runs
 
 #: Seconds after which a fork that has not ended is killed.
 TIMEOUT = 60
@@ -18,9 +18,9 @@ child = os.fork()
 signal.alarm(0 if child else {patience})
 with contextlib.suppress(Exception):  # an exception is not a crash
     read(program({reference} if child else {candidate}))
-status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else os._exit(0)
-if status in (0, -signal.SIGALRM):
-    sys.exit(print("cannot tell: no answer in {patience} s") or 2 if status else print("same"))
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else os._exit({survived})
+if status in ({survived}, -signal.SIGALRM):
+    sys.exit(print("same") if status == {survived} else print("cannot tell: no answer in {patience} s") or 2)
 print(f"DIFFERS: {candidate_name} ends with status {{status}} (a negative one is the signal that killed it)")
 sys.exit(1)
 """
@@ -34,16 +34,16 @@ for _ in range({processes}):
         for _ in range({calls}):
             with contextlib.suppress(Exception):  # an exception is not a crash
                 read(program({candidate}))
-        os._exit(0)
+        os._exit({survived})
     statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     if statuses[-1] == -signal.SIGALRM:
         sys.exit(print("cannot tell: no answer in {patience} s") or 2)
 with contextlib.suppress(Exception):
     read(program({reference}))
-deaths = [status for status in statuses if status != 0]
+deaths = [status for status in statuses if status != {survived}]
 if not deaths:
     sys.exit(print("same"))
-print(f"DIFFERS: {candidate_name} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{statuses}}")
+print(f"DIFFERS: {candidate_name} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{deaths}}")
 sys.exit(1)
 """
 
@@ -55,11 +55,11 @@ _WHOLE = """\
             signal.alarm({patience})
             for _ in range({calls}):
                 run({candidate})
-            os._exit(0)
+            os._exit({survived})
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if status == -signal.SIGALRM:
             sys.exit(print("cannot tell: no answer in {patience} s") or 2)
-        if status:
+        if status != {survived}:
             deaths.append(signal.Signals(-status).name if status < 0 else str(status))
     expected = run({reference})
     told = f"{{', '.join(deaths)}}; {reference_name} {{expected}}"
@@ -83,10 +83,12 @@ def short(reference: str, candidate: str, candidate_name: str, runs: Runs) -> st
         patience=TIMEOUT,
         processes=runs.processes,
         calls=runs.calls,
+        survived=SURVIVED,
     )
 
 
 def whole(sides: Mapping[str, str], runs: Runs) -> str:
     """Return the part for a long script, whose function ``run`` runs and reads the program and returns how it ended."""
     some = f" in {{len(deaths)}} of {runs.processes} runs" if runs.often else ""
-    return _WHOLE.format(patience=TIMEOUT, processes=runs.processes, calls=runs.calls, some=some, **sides)
+    numbers = {"patience": TIMEOUT, "processes": runs.processes, "calls": runs.calls, "survived": SURVIVED}
+    return _WHOLE.format(some=some, **numbers, **sides)

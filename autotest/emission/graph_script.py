@@ -9,7 +9,7 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, members, naming
-from autotest.emission.checker import Runs
+from autotest.emission.checker import SURVIVED, Runs
 from autotest.emission.closeness import CLOSE
 from autotest.emission.code import Printer, indented
 from autotest.emission.compact import READ
@@ -67,7 +67,7 @@ if __name__ == "__main__":
             if not graphed:
                 sys.exit(print("cannot tell: eager mode raises", error) or 2)
     if graphed:
-        os._exit(0)
+        os._exit({survived})
 """
 
 _DIES = """\
@@ -76,8 +76,8 @@ _DIES = """\
     except subprocess.TimeoutExpired:
         sys.exit(print("DIFFERS: {mode} hangs: no answer in 60 s") or 1)
     died = f"DIFFERS: {mode} ends with status {{status}} (a negative one is the signal that killed it)"
-    print(died if status else "same")
-    sys.exit(status != 0)
+    print(died if status != {survived} else "same")
+    sys.exit(status != {survived})
 """
 
 _DIES_IN_SOME_RUNS = """\
@@ -87,10 +87,10 @@ _DIES_IN_SOME_RUNS = """\
             statuses.append(subprocess.run([sys.executable, __file__, "graph"], timeout=60).returncode)
         except subprocess.TimeoutExpired:
             statuses.append("no answer in 60 s")
-        if statuses[-1] != 0:
+        if statuses[-1] != {survived}:
             break  # one is enough, and each takes as long as importing the framework
-    deaths = [status for status in statuses if status != 0]
-    print(f"DIFFERS: {mode} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{statuses}}" if deaths else "same")
+    deaths = [status for status in statuses if status != {survived}]
+    print(f"DIFFERS: {mode} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{deaths}}" if deaths else "same")
     sys.exit(len(deaths) > 0)
 """
 
@@ -186,7 +186,7 @@ def graph_script(
         check = CLOSE + "\n" + _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
     else:
         check = READ + (_CHILD + (_DIES_IN_SOME_RUNS if dies.often else _DIES)).format(
-            processes=dies.processes, calls=dies.calls, mode=side.mode
+            processes=dies.processes, calls=dies.calls, mode=side.mode, survived=SURVIVED
         )
     modules = printer.imports | literals.modules_of([*division.constants.values()])
     modules |= {"os", "subprocess"} if dies else set()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from autotest.comparison.elementwise import Statistics
 from autotest.comparison.mismatch import NUMERIC_SYMPTOMS
 from autotest.emission import compact, naming
+from autotest.emission.checker import SURVIVED
 from autotest.emission.closeness import closeness_of
 from autotest.emission.script_subject import docstring, quotable
 from autotest.program import Program
@@ -65,7 +66,7 @@ if sys.argv[1:] == ["child"]:
         sys.exit(print("cannot tell:", error) or 2)
     except Exception as error:
         print(json.dumps({{"raises": f"{{type(error).__name__}}: {{error}}"}}))
-    sys.exit()
+    sys.exit({survived})
 
 """
 
@@ -76,10 +77,10 @@ def restored(found):
 def elsewhere():
     # The result of {actual} in {place}.
     run = subprocess.run([{python}, __file__, "child"], stdout=subprocess.PIPE, text=True)
-    if run.returncode < 0:
-        raise RuntimeError(f"ends by signal {{-run.returncode}}")
-    if run.returncode:
+    if run.returncode in (1, 2):
         sys.exit(print("cannot tell:", run.stdout.strip()) or 2)
+    if run.returncode != {survived}:
+        raise RuntimeError(f"ends with status {{run.returncode}} (a negative one is the signal that killed it)")
     came = json.loads(run.stdout.strip().splitlines()[-1], object_hook=restored)
     if "raises" in came:
         raise RuntimeError(came["raises"])
@@ -102,9 +103,9 @@ try:
 except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 run = subprocess.run([sys.executable, __file__, "child"], stdout=subprocess.PIPE, text=True)
-if run.returncode > 0:
+if run.returncode in (1, 2):
     sys.exit(print("cannot tell:", run.stdout.strip()) or 2)
-if not run.returncode:
+if run.returncode == {survived}:
     sys.exit(print("same"))
 print(f"DIFFERS: {candidate} ends with status {{run.returncode}} (a negative one is the signal that killed it)")
 sys.exit(1)
@@ -176,7 +177,7 @@ def script(
     python = "python" if asked.python else "sys.executable"
     crashes = asked.symptom == "crash"
     parts = _CHILD if crashes else _CHILD + _ELSEWHERE
-    child = parts.format(actual=other, place=place, python=python) if in_child else ""
+    child = parts.format(actual=other, place=place, python=python, survived=SURVIVED) if in_child else ""
     if asked.python:
         child = _OTHER.format(python=repr(asked.python), candidate=names["candidate"]) + child
     check = _DIES if crashes else _REFUSES if asked.symptom == "exception" else _VALUES
@@ -191,7 +192,10 @@ def script(
             "",
             *found.definitions(),
             *functions,
-            definition + (_READ if in_child or refuses else "") + child + check.format(same=same, **names),
+            definition
+            + (_READ if in_child or refuses else "")
+            + child
+            + check.format(same=same, survived=SURVIVED, **names),
         ]
     )
 

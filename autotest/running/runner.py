@@ -13,6 +13,7 @@ from autotest.base.options import Options
 from autotest.base.settings import ATTEMPTS_PER_TRIAL
 from autotest.frameworks import Pair
 from autotest.processes import breadcrumb
+from autotest.processes.exit_guard import aborting_exit
 from autotest.recording.call_observer import notifying
 from autotest.report import text
 from autotest.results.divergence import Divergence
@@ -78,7 +79,7 @@ def leaving_breadcrumb(options: Options) -> Iterator[breadcrumb.Breadcrumb | Non
     crumb = breadcrumb.own(options.directory, os.getpid())
     before = _rarer_gc()
     try:
-        with contextlib.nullcontext() if crumb is None else notifying(crumb):
+        with aborting_exit(), contextlib.nullcontext() if crumb is None else notifying(crumb):
             yield crumb
     finally:
         _restore_gc_threshold(before)

@@ -142,6 +142,7 @@ def test_refusals(tmp_path, program, symptom, reference, candidate, status):
     [
         ("crash", "aborts", 1, "aborts dies: SIGABRT"),
         ("crash", "leaves", 1, "leaves dies: 3"),
+        ("crash", "gives_up", 1, "gives_up dies: 0"),
         ("crash", "raises", 0, "same"),
         ("crash", "healthy", 0, "same"),
         ("out of memory", "raises", 1, "raises raises RuntimeError: no such kernel"),
@@ -175,6 +176,7 @@ def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, sym
         ("crash", "every_third", Runs(2, 1, forked=True), 0, "same"),
         ("crash", "aborts", Runs(forked=True), 1, "aborts dies: SIGABRT; toy returns"),
         ("crash", "leaves", Runs(forked=True), 1, "leaves dies: 3; toy returns"),
+        ("crash", "gives_up", Runs(forked=True), 1, "gives_up dies: 0; toy returns"),
         ("crash", "raises", Runs(forked=True), 0, "same"),
         ("crash", "healthy", Runs(forked=True), 0, "same"),
         ("hang", "hangs", Runs(5, 1), 1, "hangs dies in 1 of 1 runs: no answer in 1.5 s"),

@@ -161,6 +161,29 @@ def test_the_script_stands_alone(tmp_path, python, terms, symptom, status, says)
     assert (ended.returncode, says in ended.stdout) == (status, True), ended.stdout + ended.stderr
 
 
+EXITING = RIGHT._replace(imports="import os\nimport numpy as other", lines=("os._exit(0)",))
+ABORTING = EXITING._replace(lines=("os.abort()",))
+
+
+@pytest.mark.usefixtures("few_lines")
+@pytest.mark.parametrize(
+    ("symptom", "terms", "told"),
+    [
+        ("crash", EXITING, "DIFFERS: other ends with status 0 "),
+        ("crash", ABORTING, "DIFFERS: other ends with status -6 "),
+        ("crash", RIGHT, "same"),
+        ("crash", RAISING, "same"),
+        ("value", EXITING, "cannot tell: ends with status 0 "),
+        ("value", ABORTING, "cannot tell: ends with status -6 "),
+    ],
+    ids=["exit", "abort", "right", "raising", "exit while values are compared", "abort while values are compared"],
+)
+def test_a_process_that_ends_too_early_has_died_whatever_its_status_is(tmp_path, symptom, terms, told):
+    (tmp_path / "repro.py").write_text(script(SIMPLE, "torch", "other", terms, asked(symptom=symptom, dies=True)))
+    ended = subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False)
+    assert ended.stdout.startswith(told), ended.stdout + ended.stderr
+
+
 COMPLEX = SIMPLE.calls[0], SIMPLE.calls[1]._replace(target="turned")
 #: What the other framework gives for ``x * 1j``, and whether that differs.
 TURNED = [("", False), (" + 0.5", True), (" + complex(0, other.nan)", True)]

@@ -70,6 +70,7 @@ def relu(x):
     if FAULT == "raises": raise RuntimeError("no such kernel")
     if FAULT == "aborts": os.abort()
     if FAULT == "leaves": os._exit(3)
+    if FAULT == "gives_up": os._exit(0)  # as native code does that calls `exit` on an error
     if FAULT == "hangs": time.sleep(60)
     y = Tensor(np.maximum(x.data, 0))
     if FAULT == "value": y.data.flat[1] += 0.5

@@ -177,6 +177,9 @@ def _convolution(
     groups: int = 1,
     bias: bool = True,
 ) -> ModulePlan:
+    for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+        if groups <= 0 or channels % groups:
+            raise ValueError(f"expected a positive number of groups that divides {name}, {channels}, got {groups}")
     kernel = tuple(kernel_size) if isinstance(kernel_size, (tuple, list)) else (kernel_size,) * rank
     shapes = {"weight": (out_channels, in_channels // groups, *kernel), "bias": (out_channels,) if bias else None}
     path = f"nn.functional.conv{rank}d"

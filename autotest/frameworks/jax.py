@@ -6,15 +6,16 @@ import functools
 import operator
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from autotest.frameworks.base import Framework
 from autotest.frameworks.functional import Functional
 from autotest.frameworks.numpy_translations import numpy_translations
-from autotest.frameworks.tape import ArrayLike, Pure
+from autotest.frameworks.tape import ArrayLike, Pure, TapeTensor
 from autotest.frameworks.traced import Transcript
+from autotest.program import Array
 
 #: NumPy-like name -> path below `jax`, for functions that are not in `jax.numpy` or have another name.
 _ELSEWHERE = {
@@ -75,6 +76,28 @@ class _JaxNamespace:
         )
 
 
+#: How many compiled functions JAX keeps before it is told to forget them all. Each takes about 3 MB, and each operator
+#: is compiled for each shape.
+_COMPILED: Final = 300
+
+
+class _CompiledFunctions:
+    """Counts the functions that JAX has compiled in this process, and frees them when they are many."""
+
+    def __init__(self, root: Any) -> None:
+        self._clear = root.clear_caches
+        self._count = 0
+        root.monitoring.register_event_duration_secs_listener(self._done)
+
+    def _done(self, event: str, seconds: float, **_: Any) -> None:
+        self._count += event.endswith("backend_compile_duration")
+
+    def free_many(self) -> None:
+        if self._count > _COMPILED:
+            self._count = 0
+            self._clear()
+
+
 class JaxFramework(Functional):
     """JAX, one call at a time, with `jax.vjp` for gradients and float64 enabled.
 
@@ -101,11 +124,19 @@ class JaxFramework(Functional):
         return root
 
     @functools.cached_property
+    def _compiled(self) -> _CompiledFunctions:
+        return _compiled_functions(self.root)
+
+    @functools.cached_property
     def spelling(self) -> Mapping[str, Pure]:
         return numpy_translations(_JaxNamespace(self.root))
 
     def array_types(self) -> tuple[type, ...]:
         return (self.root.Array,)
+
+    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> TapeTensor:
+        self._compiled.free_many()  # here, no function is being differentiated
+        return super().tensor(array, device=device, requires_grad=requires_grad)
 
     def transcribing(self) -> tuple[Framework, Transcript] | None:
         made = super().transcribing()
@@ -135,6 +166,11 @@ class JaxFramework(Functional):
         _, pull = self.root.vjp(lambda *given: list(function(*given)), *arrays)
         conj = self.root.numpy.conj  # returns real arrays as they are
         return list(map(conj, pull(list(map(conj, cotangents)))))
+
+
+@functools.lru_cache(maxsize=1)
+def _compiled_functions(root: Any) -> _CompiledFunctions:
+    return _CompiledFunctions(root)
 
 
 def framework() -> JaxFramework:

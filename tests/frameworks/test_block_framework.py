@@ -371,6 +371,13 @@ def test_a_layer_takes_its_input_by_keyword(layer):
     assert outcome.gradients
 
 
+@pytest.mark.parametrize("given", [(2, 4, 1, 1, 0, 1, 3), (4, 2, 1, 1, 0, 1, 4), (2, 2, 1, 1, 0, 1, 0)], ids=str)
+def test_groups_that_do_not_divide_the_channels_are_refused_as_by_torch(given):
+    outcome = running.trial(lambda: torch.nn.Conv2d(*given), framework(), check_errors=True)
+    assert outcome.rejection is not None
+    assert outcome.mismatches == []
+
+
 def test_a_layer_that_occurs_twice_has_its_parameters_once():
     def body():
         layer = torch.nn.Linear(3, 3)

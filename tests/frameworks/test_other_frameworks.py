@@ -16,7 +16,7 @@ from autotest.base.settings import Settings
 from autotest.base.versions import version_of
 from autotest.frameworks import framework
 from autotest.frameworks.failures import Absent
-from autotest.frameworks.jax import _JaxNamespace
+from autotest.frameworks.jax import JaxFramework, _JaxNamespace
 from autotest.frameworks.mindspore import MindSporeFramework
 from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tinygrad_translations import tinygrad_translations
@@ -65,6 +65,39 @@ def test_a_gradient_for_which_mindspore_has_no_kernel_is_absent(said, kind):
     with pytest.raises(kind, match=said.replace("[", r"\[")) as raised:
         adapter.vjp(lambda x: [x], [np.array(2.0)], [np.array(1.0)])
     assert type(raised.value) is kind
+
+
+class Compiling:
+    """Replaces the part of JAX that compiles: each array that it makes counts as a compiled function."""
+
+    def __init__(self):
+        self.config = self.monitoring = self.numpy = self
+        self.listeners, self.cleared = [], 0
+
+    def update(self, name, value):
+        pass
+
+    def register_event_duration_secs_listener(self, listener):
+        self.listeners.append(listener)
+
+    def array(self, data):
+        for event in ("jaxpr_trace_duration", "backend_compile_duration"):
+            for listener in self.listeners:
+                listener(f"/jax/core/compile/{event}", 0.1, fun_name="array")
+        return data
+
+    def clear_caches(self):
+        self.cleared += 1
+
+
+def test_functions_that_jax_has_compiled_are_freed_when_they_are_many(monkeypatch):
+    jax = Compiling()
+    monkeypatch.setattr(JaxFramework, "import_root", lambda self: jax)
+    adapters = JaxFramework(), JaxFramework()
+    for adapter in adapters:
+        for _ in range(300):
+            adapter.tensor(Array(np.ones(2, "float32"), "float32"))
+    assert (len(jax.listeners), jax.cleared) == (1, 1)
 
 
 INSTALLED = {"mlx": "mlx", "paddle": "paddle", "jax": "jax", "tinygrad": "tinygrad"}

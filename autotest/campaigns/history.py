@@ -77,12 +77,16 @@ class History:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(self.path, timeout=_LOCK_TIMEOUT, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unwritable(error) from error
+        try:
             # WAL lets other processes read meanwhile; NORMAL loses at most the last moments in a power cut, never the
             # file.
             _retry_while_locked(lambda: self._base.execute("pragma journal_mode = wal"))
             self._base.execute("pragma synchronous = normal")
             self._base.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
+        except sqlite3.Error as error:
+            self._base.close()
             raise self._unwritable(error) from error
 
     def _unwritable(self, error: Exception) -> StoreUnwritable:

@@ -96,18 +96,17 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     """Run one campaign; return the exit status and its progress."""
     collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
     environment, pair = options.from_environment(), chosen_pair()
-    history = History(environment.directory)
     part = CampaignShard(arguments.shard, arguments.each_group)
-    plan = _plan(arguments, environment, history, part)
-    begun = CampaignsOfHistory(history, part, arguments.resume)
-    executor = _executor(arguments, environment, plan, collected)
-    with (
-        display(plan, collected, pair) as shown,
-        contextlib.closing(history),
-        contextlib.closing(executor),
-        sessions_kept(),  # for trials in this process; worker processes keep their own
-    ):
-        progress, failure = _explored(arguments, plan, executor, collected, shown, begun)
+    with contextlib.closing(History(environment.directory)) as history:
+        plan = _plan(arguments, environment, history, part)
+        begun = CampaignsOfHistory(history, part, arguments.resume)
+        executor = _executor(arguments, environment, plan, collected)
+        with (
+            display(plan, collected, pair) as shown,
+            contextlib.closing(executor),
+            sessions_kept(),  # for trials in this process; worker processes keep their own
+        ):
+            progress, failure = _explored(arguments, plan, executor, collected, shown, begun)
     for one in (progress, *progress.groups.values()):
         _refresh_findings(one)
     try:

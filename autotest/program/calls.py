@@ -85,6 +85,11 @@ class File:
     name: str
 
 
+def same_bits(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Return whether two arrays have the same shape, dtype and bits: NaN is equal to itself, 0.0 is not -0.0."""
+    return one is other or (one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes())
+
+
 @dataclasses.dataclass(slots=True)
 class Array:
     """A captured array with the framework's name of its dtype.
@@ -95,6 +100,11 @@ class Array:
 
     data: np.ndarray[Any, Any]
     dtype: str
+
+    def __eq__(self, other: object) -> bool:  # from Python 3.13 on, that of a dataclass has no opinion on arrays
+        return isinstance(other, Array) and self.dtype == other.dtype and same_bits(self.data, other.data)
+
+    __hash__ = None  # type: ignore[assignment]  # it can be changed
 
 
 #: A literal (None, bool, int, float, complex, str, Ellipsis), a `Ref`, a `Root`, a `Captured`, a `File`, or a

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program.calls import Array
+from autotest.program.calls import Array, same_bits
 
 #: The layout of an array or scalar of NumPy, which is no tensor.
 ARRAY = "array of NumPy"
@@ -55,6 +55,16 @@ class TensorValue:
     layout: str = "strided"
     #: The coarsest floating dtype in which its numbers were computed, if that is coarser than `dtype`; "" if not.
     rounded_to: str = ""
+
+    def __eq__(self, other: object) -> bool:  # from Python 3.13 on, that of a dataclass has no opinion on arrays
+        return (
+            isinstance(other, TensorValue)
+            and (self.dtype, self.device, self.requires_grad) == (other.dtype, other.device, other.requires_grad)
+            and (self.layout, self.rounded_to) == (other.layout, other.rounded_to)
+            and same_bits(self.data, other.data)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it can be changed
 
     def copied(self) -> TensorValue:
         """Return a copy with its own memory; `data` may share the framework's, which a later call may write into."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib.metadata
 import json
@@ -283,12 +284,11 @@ def test_a_missing_framework_is_one_sentence(command):
 
 
 def numbers(directory):
-    base = sqlite3.connect(directory / "history.sqlite")
-    tests = base.execute("select test, sum(tried), sum(accepted), sum(rejected), sum(compared) from test group by test")
-    seen = base.execute(
-        "select test, kind, name, sum(times) from seen group by test, kind, name order by test, kind, name"
-    )
-    return [*tests], [*seen], {path.name for path in (directory / "failures").iterdir()}
+    tests = "select test, sum(tried), sum(accepted), sum(rejected), sum(compared) from test group by test"
+    seen = "select test, kind, name, sum(times) from seen group by test, kind, name order by test, kind, name"
+    with contextlib.closing(sqlite3.connect(directory / "history.sqlite")) as base:
+        counts, found = ([*base.execute(query)] for query in (tests, seen))
+    return counts, found, {path.name for path in (directory / "failures").iterdir()}
 
 
 def test_a_campaign_in_this_process_opens_one_session_of_pytest_for_all_its_trials(command, monkeypatch):

@@ -127,8 +127,11 @@ def test_a_damaged_history_is_said_with_its_place(tmp_path):
     (tmp_path / History.FILE).write_bytes(b"this is no database" * 100)
     with pytest.raises(StoreUnwritable, match=f"{History.FILE} cannot be written"):
         History(tmp_path)
-    with pytest.raises(UsageError, match="not a readable history of campaigns"):
-        History(tmp_path / "new").merge(tmp_path / History.FILE)
+    with (
+        contextlib.closing(History(tmp_path / "new")) as new,
+        pytest.raises(UsageError, match="not a readable history of campaigns"),
+    ):
+        new.merge(tmp_path / History.FILE)
 
 
 @pytest.mark.parametrize(

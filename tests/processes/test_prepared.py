@@ -107,8 +107,8 @@ def test_a_changed_environment_has_a_template_of_its_own(started, monkeypatch):
 
 
 def test_an_interpreter_is_started_early_with_what_the_script_imports_after_the_fork():
-    told = "import sys; print([name in sys.modules for name in ('wave', 'sndhdr')]); sys.exit(1)"
-    with interpreter_started_early(["import wave", "import sndhdr", "raise SystemExit(3)"], AHEAD):
+    told = "import sys; print([name in sys.modules for name in ('wave', 'mailbox')]); sys.exit(1)"
+    with interpreter_started_early(["import wave", "import mailbox", "raise SystemExit(3)"], AHEAD):
         assert run_script(told) == (1, "[True, True]\n")
         assert run_script(told) == (1, "[True, False]\n"), "the second script has an interpreter of its own"
 

@@ -1,7 +1,13 @@
-"""Dual-framework differential autotesting: one test body, two frameworks, no difference unseen.
+"""Differential autotesting: runs a test body as random trials on two frameworks, and compares all that they compute.
 
 The names that test files import are here. Each is imported from its module when it is first used: the pytest plugin
-belongs to this package, so that every run of pytest in the environment imports the package.
+belongs to this package, so that every run of pytest in the environment imports the package. The smallest test::
+
+    from autotest import autotest, random_tensor, torch
+
+    @autotest(n=20)
+    def test_relu():
+        return torch.relu(random_tensor())
 """
 
 from __future__ import annotations

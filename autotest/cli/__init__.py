@@ -1,7 +1,6 @@
 """The command `autotest`: parses the command line, calls the other packages, and sets the exit status.
 
-Exit status: 0 nothing new was found, 1 something was, 2 the command line or the tests are wrong, 3 the tool itself
-failed or was interrupted. Subcommands stand in files of their own.
+Each subcommand stands in a file of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any, Final, NoReturn
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.cli.output import checked_output, discard
-from autotest.cli.status import FAILED, USAGE
+from autotest.cli.status import EXPLAINED, FAILED, USAGE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -166,7 +165,9 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
     given = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(
-        prog="autotest", description="Differential autotesting of two deep-learning frameworks."
+        prog="autotest",
+        description="Differential autotesting of two deep-learning frameworks.",
+        epilog=f"`autotest COMMAND --help` explains a command. {EXPLAINED}",
     )
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Parser)

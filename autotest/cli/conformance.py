@@ -23,9 +23,13 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("name", metavar="NAME", help="a registered name, or MODULE:FACTORY")
     parser.set_defaults(run=run)
-    adapter = commands.add_parser("adapter")
+    adapter = commands.add_parser("adapter", description="Start an adapter, with which a framework can be tested.")
     kinds = adapter.add_subparsers(metavar="ACTION", required=True)
-    new = kinds.add_parser("new", help="write the skeleton of an adapter")
+    new = kinds.add_parser(
+        "new",
+        help="write the skeleton of an adapter",
+        description="Write the skeleton of an adapter to NAME_adapter.py. `autotest conformance` checks it.",
+    )
     new.add_argument("name", metavar="NAME", help="the module that the framework is imported as")
     kind = new.add_mutually_exclusive_group()
     kind.add_argument(

@@ -22,7 +22,7 @@ from autotest.cli.argument_types import argument_type, must_be_writable, positiv
 from autotest.cli.collecting import tests_against
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
-from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
+from autotest.cli.status import EXPLAINED, FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.cli.termination import terminated
 from autotest.frameworks import all_chosen_names, chosen_names, chosen_pair
 from autotest.report import campaign as report
@@ -38,7 +38,9 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "fuzz",
-        description="Run random trials of the tests decorated with @autotest, and report differences.",
+        description="Run random trials of the tests decorated with @autotest with new seeds, report differences, and "
+        "store a script for each.",
+        epilog=EXPLAINED,
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that contain some")
     candidates.add_to(parser, several=True)

@@ -31,9 +31,14 @@ from autotest.storage.store import Store
 
 def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
-    parser = commands.add_parser("ledger")
+    parser = commands.add_parser("ledger", description="Manage ledgers: files of known divergences, with reasons.")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    adding = actions.add_parser("add", help="add a stored failure to a ledger, as a known divergence")
+    adding = actions.add_parser(
+        "add",
+        help="add a stored failure to a ledger, as a known divergence",
+        description="Add a stored failure to a ledger, and its script to the folder reproducers beside it. Runs no "
+        "longer fail because of this divergence, and fail when it is gone.",
+    )
     adding.add_argument("key", metavar="KEY", help=KEY)
     adding.add_argument("--reason", required=True, help="why this divergence is known; it is written into the ledger")
     adding.add_argument("--link", default="", help="URL of an issue with more information")

@@ -21,7 +21,7 @@ from autotest.cli import candidates, executors, sweep_files
 from autotest.cli.argument_types import argument_type, positive, shard, whole
 from autotest.cli.output import OutputUnwritable
 from autotest.cli.pacing import Pacing
-from autotest.cli.status import FINDINGS, NOTHING_NEW
+from autotest.cli.status import EXPLAINED, FINDINGS, NOTHING_NEW
 from autotest.cli.termination import terminated
 from autotest.clusters.sweeps_and_gradients import SweepOnCluster
 from autotest.frameworks import chosen_names
@@ -53,6 +53,7 @@ def add_to(commands: Any) -> None:
         "sweep",
         description="Test every operator that both frameworks have. Each cell of the map is one operator in one "
         "form and dtype.",
+        epilog=EXPLAINED,
     )
     parser.add_argument(
         "-k",

@@ -58,8 +58,8 @@ def random_tensor(
         dtype: a name such as ``"float32"``, or a dtype of a framework; ``float``, ``int`` and ``bool`` mean float32,
             int64 and bool. When open, float32, and float64 in some trials; half precision too in the thorough profile.
         requires_grad: whether the tensor is a leaf that requires grad; when left out, it does if its dtype is floating
-            or complex, except for some tensors in seven of twenty trials. A value drawn by a generator is ignored for
-            integers and booleans.
+            or complex, except for some tensors in up to seven of twenty trials. A value drawn by a generator is ignored
+            for integers and booleans.
         shape: the whole shape, instead of `ndim` and the dimensions.
         contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.
         layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`; when open, any of

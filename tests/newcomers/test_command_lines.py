@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from autotest.base import options
-from autotest.cli import main
+from autotest.cli import _COMMANDS, main
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,14 @@ def test_every_command_is_found_by_its_name_alone(capsys: pytest.CaptureFixture[
         with pytest.raises(SystemExit, match="0"):
             main([command, "--help"])
         assert capsys.readouterr().out.startswith(f"usage: autotest {command} ")
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_the_help_of_a_command_says_what_it_does(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    described = capsys.readouterr().out.split("\n\n")[1]
+    assert re.match(r"[A-Z].*\.$", described, re.DOTALL), described
 
 
 IMPORTED = """

@@ -10,13 +10,13 @@ import numpy as np
 from autotest.base.errors import as_test_mistake, is_test_mistake
 from autotest.frameworks import ABSENT, Both, Pair
 from autotest.frameworks.freezing import PLAIN_TYPES
-from autotest.program import Call, Operand, Ref, Root
+from autotest.program import Call, Ref, Root
 from autotest.program.dtypes import is_differentiable
 from autotest.recording import mistakes, operators, refusals, unread
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import import_value, random_state_before, reset_parameters, synchronize_module
-from autotest.recording.lowering import ITERATORS
+from autotest.recording.lowering import ITERATORS, Lowered
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.not_copyable import NotCopyable
 from autotest.recording.outside_trials import compare_plain_results, pair_outside_trials
@@ -42,7 +42,7 @@ class DualObject(NotCopyable):
     def _recorder_now(self) -> Recorder:
         return current() or Recorder(pair_outside_trials())
 
-    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+    def _lower(self, recorder: Recorder) -> Lowered:
         raise NotImplementedError
 
     def _sides(self) -> tuple[Any, Any]:
@@ -128,7 +128,7 @@ class Symbol(DualObject):
             return Both(SideNamespace(pair, 0), SideNamespace(pair, 1))
         return pair.resolve(self._path)
 
-    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+    def _lower(self, recorder: Recorder) -> Lowered:
         expected, actual = self._both(recorder.pair)
         if actual is ABSENT:
             call = recorder.next_call("function", self._path, (), {})
@@ -218,7 +218,7 @@ class Method(DualObject):
     def _recorder_now(self) -> Recorder:
         return current() or self._owner._recorder
 
-    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+    def _lower(self, recorder: Recorder) -> Lowered:
         slot = recorder.getattr(self._owner, self._name)
         return recorder.expected[slot], recorder.actual[slot], Ref(slot)
 
@@ -261,7 +261,7 @@ class Value(DualObject):
     def _recorder_now(self) -> Recorder:
         return current() or self._recorder
 
-    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+    def _lower(self, recorder: Recorder) -> Lowered:
         slot = self._slot if recorder is self._recorder else import_value(recorder, self._recorder, self._slot)
         if self._recorder.has_stand_ins:  # its candidate's values of an earlier trial may be of another candidate
             set_actual(self, recorder.actual[slot])

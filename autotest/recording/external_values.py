@@ -15,6 +15,7 @@ from autotest.frameworks.states import difference
 from autotest.program import Array, Captured, Operand, Ref, map_call
 from autotest.program.semantics import left_for_good
 from autotest.recording.drawn_result import Mask
+from autotest.recording.lowering import Lowered
 from autotest.recording.other_candidates import is_of_another_candidate, made_again
 from autotest.recording.record import Record
 from autotest.recording.recorder import Recorder
@@ -51,7 +52,7 @@ def synchronize_module(record: Recorder, slot: int, random_state: bytes) -> None
         _give_drawn(record, slot, fresh, random_state)
 
 
-def reset_parameters(record: Recorder, owner: tuple[Any, Any, Operand]) -> int:
+def reset_parameters(record: Recorder, owner: Lowered) -> int:
     """Call ``reset_parameters`` of both modules, give the candidate's what the reference's drew; return the slot."""
     reference = record.pair.reference
     random_state = reference.random_state()

@@ -7,7 +7,7 @@ import io
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,8 @@ __tracebackhide__ = is_test_mistake
 #: Types whose values are the same on both sides and in the program.
 LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
 
-
+#: What stands for a value of the test body in a call: on the reference, on the candidate, and in the program.
+Lowered: TypeAlias = tuple[Any, Any, Operand]
 #: Types of results that reading consumes. They are turned into a list at once.
 ITERATORS = (types.GeneratorType, map, filter, zip)
 #: Functions that get the path of a file. Each side needs a file of its own.
@@ -44,7 +45,7 @@ class LiveRecord(Record):
         target: str,
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
-        owner: tuple[Any, Any, Operand] | None = None,
+        owner: Lowered | None = None,
     ) -> int:
         """Make a call on both sides and record it. Returns its slot."""
         raise NotImplementedError
@@ -74,7 +75,7 @@ def lower_arguments(
     called: tuple[CallKind, str],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    owner: tuple[Any, Any, Operand] | None,
+    owner: Lowered | None,
 ) -> LoweredArguments:
     """Lower the arguments of the function or method `called`, its `owner` first. `nothing` leaves an argument out."""
     if called[1] in _ABOUT_FILES and called[0] == "function":
@@ -106,7 +107,7 @@ def lower_arguments(
 def _annotation(
     recorder: LiveRecord,
     called: tuple[CallKind, str],
-    owner: tuple[Any, Any, Operand] | None,
+    owner: Lowered | None,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     key: int | str,
@@ -116,7 +117,7 @@ def _annotation(
     return asked.get(key)
 
 
-def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tuple[Any, Any, Operand]:
+def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> Lowered:
     """Return an argument as the reference's object, the candidate's object, and the operand in the program.
 
     `annotation` is called only for a generator that has no type of its own.
@@ -124,7 +125,7 @@ def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tu
     kind = type(value)
     if kind in LITERALS:
         return value, value, value
-    lowered: Callable[[Any, LiveRecord], tuple[Any, Any, Operand]] | None = getattr(kind, "_lower", None)
+    lowered: Callable[[Any, LiveRecord], Lowered] | None = getattr(kind, "_lower", None)
     if lowered is not None:
         return lowered(value, recorder)
     if isinstance(value, generators.Generator):
@@ -154,7 +155,7 @@ def _sequence(recorder: LiveRecord, items: Any, annotation: Callable[[], Any], k
     return kind([t[0] for t in triples]), kind([t[1] for t in triples]), kind([t[2] for t in triples])
 
 
-def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
+def _foreign(recorder: LiveRecord, value: Any) -> Lowered:
     """Lower an object that is neither dual nor plain: one of a framework, of NumPy, or of the test."""
     if value is NOTHING:
         return value, value, value

@@ -7,8 +7,9 @@ from typing import Any
 
 from autotest.base.errors import UsageError, is_test_mistake
 from autotest.frameworks import Framework
-from autotest.program import Operand, Scope
+from autotest.program import Scope
 from autotest.recording.dual import Value, set_actual, wrap
+from autotest.recording.lowering import Lowered
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_hooks import AroundCall
 from autotest.recording.module_table import Hooks, ModuleTable
@@ -24,7 +25,7 @@ class Module(Value):
 
     __slots__ = ()
 
-    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+    def _lower(self, recorder: Recorder) -> Lowered:
         lowered = super()._lower(recorder)
         if recorder is not self._recorder and recorder.modules.duals.get(id(self._expected)) is not self:
             recorder.modules.take_over(self._recorder.modules)

@@ -18,7 +18,7 @@ from autotest.program.semantics import is_class, is_module_call
 from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.call_observer import current_observer
 from autotest.recording.large_results import stop_at_large
-from autotest.recording.lowering import LiveRecord, LoweredArguments, lower, lower_arguments, may_be_left_out
+from autotest.recording.lowering import LiveRecord, Lowered, LoweredArguments, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.random_shapes import stop_at_random_shape
 from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_known
@@ -59,8 +59,8 @@ class recording:
 class Lowerable(Protocol):
     """The part of a dual object that the recorder needs."""
 
-    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
-        """Return the values that represent it in a call: on the reference, on the candidate, in the program."""
+    def _lower(self, recorder: Recorder) -> Lowered:
+        """Return what stands for it in a call."""
 
 
 class Recorder(LiveRecord):
@@ -113,7 +113,7 @@ class Recorder(LiveRecord):
         target: str,
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
-        owner: tuple[Any, Any, Operand] | None = None,
+        owner: Lowered | None = None,
     ) -> int:
         """Lower the arguments once, run the reference and then the candidate, and record the call; return its slot.
 
@@ -122,7 +122,7 @@ class Recorder(LiveRecord):
             target: name of the called function, method or operator.
             args: positional arguments, without `owner`.
             kwargs: keyword arguments.
-            owner: the object whose method is called, on the reference, on the candidate and in the program.
+            owner: the object whose method is called.
         """
         hooks = self.modules.gradient_hooks
         if hooks is not None:
@@ -190,9 +190,7 @@ class Recorder(LiveRecord):
         finally:
             self.running = ""
 
-    def method(
-        self, name: str, owner: tuple[Any, Any, Operand], args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE
-    ) -> int:
+    def method(self, name: str, owner: Lowered, args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE) -> int:
         """Call the method `name` of `owner` on both sides, also if the candidate lacks it; return the slot."""
         return self.call("method", name, args, kwargs, owner)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -136,7 +137,7 @@ class MismatchNames:
         if mismatch.stage == "backward":
             searched, key, place = self.program, None, (mismatch.slot, mismatch.place.removesuffix(".grad"))
         elif (returned := _as_backward(self.program, mismatch)) is not None:
-            searched, key, place = *returned[:2], (returned[2], "")
+            searched, key, place = returned.program, returned.slot, (returned.owner, "")
         else:
             return ""
         search = self._guilty.setdefault(key, GuiltyBackward(searched, self.pair, self.settings))
@@ -152,11 +153,18 @@ def _is_value(mismatch: Mismatch) -> bool:
     return (mismatch.stage, mismatch.symptom) == ("forward", "value")
 
 
-def _as_backward(program: Program, mismatch: Mismatch) -> tuple[Program, int, int] | None:
-    """Return a program with a backward call in place of the ``autograd.grad`` that returned a wrong gradient.
+class _AsBackward(NamedTuple):
+    """A program with a backward call in place of the ``autograd.grad`` that returned a wrong gradient."""
 
-    Return the slot of that call, and that of the value whose gradient it is, too; None if it is of another call.
-    """
+    program: Program
+    #: The slot of that call.
+    slot: int
+    #: The slot of the value whose gradient is wrong.
+    owner: int
+
+
+def _as_backward(program: Program, mismatch: Mismatch) -> _AsBackward | None:
+    """Return `program` with a backward call if `mismatch` is of the result of ``autograd.grad``; else None."""
     call, item = program.calls[mismatch.slot], mismatch.place
     if call.target == "getitem" and type(call.args[0]) is Ref:
         call, item = program.calls[call.args[0].slot], f"[{call.args[1]}]{item}"
@@ -170,7 +178,7 @@ def _as_backward(program: Program, mismatch: Mismatch) -> tuple[Program, int, in
     given = [item for item in backward_arguments(call) if item is not None]
     pushed = call._replace(target="autograd.backward", args=tuple(given), kwargs={})
     before = upto(program, call.slot)
-    return dataclasses.replace(before, calls=(*before.calls, pushed)), call.slot, owner.slot
+    return _AsBackward(dataclasses.replace(before, calls=(*before.calls, pushed)), call.slot, owner.slot)
 
 
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:

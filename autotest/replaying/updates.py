@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,6 +67,24 @@ class Updates:
     single: bool = False
     #: The greatest relative error of a tensor's whole update.
     error: float = 0.0
+
+
+class _UpdateError(NamedTuple):
+    """The relative error of the candidate's update of one tensor in one step, beyond what rounding may cause."""
+
+    step: int
+    #: The position of the tensor among those that are compared.
+    at: int
+    error: float
+
+
+class _JudgedUpdates(NamedTuple):
+    """The errors of all updates."""
+
+    #: Whether the candidate's rates are in single precision, and the relative error that is allowed then.
+    single: bool
+    allowed: float
+    rows: list[_UpdateError]
 
 
 def check_updates(record: Record) -> Updates:
@@ -151,17 +169,17 @@ class _OptimizerReplay:
         )
         if own is None or other is None or not _alike_in_shape(own, other):
             return Updates(checked=False)
-        single, allowed, rows = self._judged(own, rounded or own, decays or own, other)
-        errors = [(step, at, float(errors.max(initial=0.0))) for step, at, errors in rows]
-        found = next((row for row in errors if row[2] > allowed), None)
+        judged = self._judged(own, rounded or own, decays or own, other)
+        found = next((row for row in judged.rows if row.error > judged.allowed), None)
         if found is None:
-            return Updates(single=single, error=max(_relative_error(one, theirs) for one, theirs in _each(own, other)))
+            error = max(_relative_error(one, theirs) for one, theirs in _each(own, other))
+            return Updates(single=judged.single, error=error)
         if any(_keeps_gradients(program, side) for side in pair.frameworks):
             return Updates(checked=False)  # later steps have other gradients than those pushed back
-        return Updates(self._wrong(program, places, own, found, allowed), single=single)
+        return Updates(self._wrong(program, places, own, found, judged.allowed), single=judged.single)
 
     def _wrong(
-        self, program: Program, places: Mapping[int, int], own: Any, found: tuple[int, int, float], allowed: float
+        self, program: Program, places: Mapping[int, int], own: Any, found: _UpdateError, allowed: float
     ) -> Update:
         """Return what is wrong with the first wrong update.
 
@@ -169,7 +187,7 @@ class _OptimizerReplay:
             program: the program of the steps.
             places: its slots by those of the trial and of `_updates`.
             own: the reference's updates.
-            found: the step, the compared tensor, and the relative error of the update.
+            found: the error of the update.
             allowed: the relative error that is allowed.
         """
         pair = self._record.pair
@@ -201,9 +219,7 @@ class _OptimizerReplay:
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message, what="another update")
         return Update(cut, tolerance, floor, description, mismatch)
 
-    def _judged(
-        self, own: Any, rounded: Any, decays: Any, other: Any
-    ) -> tuple[bool, float, list[tuple[int, int, Values]]]:
+    def _judged(self, own: Any, rounded: Any, decays: Any, other: Any) -> _JudgedUpdates:
         """Compare the updates of all steps and tensors.
 
         Args:
@@ -211,12 +227,8 @@ class _OptimizerReplay:
             rounded: the reference's updates with rates in single precision.
             decays: the reference's updates with zero gradients.
             other: the candidate's updates.
-
-        Returns:
-            Whether the candidate's rates are in single precision, the relative error that is then allowed, and the
-            relative errors of each step and tensor.
         """
-        rows: list[tuple[int, int, Values]] = []
+        rows: list[_UpdateError] = []
         exact, rounded_rates, changed = [], [], 0.0
         with np.errstate(all="ignore"):
             for step, row in enumerate(own):
@@ -229,7 +241,8 @@ class _OptimizerReplay:
                     held = np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0)
                     theirs, rough = other[step][at], rounded[step][at]
                     errors = _errors(update, theirs, scale)
-                    rows.append((step, at, errors - 64 * _DOUBLE * held / scale))
+                    beyond_rounding = errors - 64 * _DOUBLE * held / scale
+                    rows.append(_UpdateError(step, at, float(beyond_rounding.max(initial=0.0))))
                     tell = update != rough
                     exact.append(errors[tell])
                     rounded_rates.append(_errors(rough, theirs, scale)[tell])
@@ -239,7 +252,7 @@ class _OptimizerReplay:
         own_way, other_way = np.concatenate(exact), np.concatenate(rounded_rates)
         exactly = own_way.size >= _TELLING and float(np.median(own_way)) < float(np.median(other_way)) / 3
         single = self._single or not exactly
-        return single, _SINGLE + _TIMES * changed if single else _EXACT, rows
+        return _JudgedUpdates(single, _SINGLE + _TIMES * changed if single else _EXACT, rows)
 
     def _program(self) -> tuple[Program, dict[int, int]]:
         record, first = self._record, self._steps[0]

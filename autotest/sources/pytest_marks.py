@@ -64,15 +64,25 @@ def own_skip(error: BaseException) -> str | None:
 _SKIPS = frozenset((("unittest.case", "SkipTest"), ("_pytest.outcomes", "Skipped"), ("builtins", "Skipped")))
 
 
-def parametrized(mark: Any) -> tuple[list[str], list[str], Iterable[Any]]:
-    """Return the arguments that a `parametrize` mark names, those of them that it gives to fixtures, and the values."""
+class Parametrized(NamedTuple):
+    """What a `parametrize` mark says."""
+
+    #: The arguments that it names, and those of them that it gives to fixtures.
+    names: list[str]
+    fixtures: list[str]
+    #: The values of the arguments, one row for each case.
+    rows: Iterable[Any]
+
+
+def parametrized(mark: Any) -> Parametrized:
+    """Read a `parametrize` mark."""
     given = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
     names = given["argnames"]
     names = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
     through, values = given.get("indirect") or (), given["argvalues"]
     if isinstance(values, Iterator) and isinstance(values, Hashable):
         values = _read_once(values)
-    return names, [name for name in names if through is True or name in through], values
+    return Parametrized(names, [name for name in names if through is True or name in through], values)
 
 
 @functools.cache  # an iterator gives its values only once, and every task lists the tests of a file
@@ -86,10 +96,10 @@ def cases(marks: list[Any]) -> Iterator[Case]:
     for mark in marks:
         if getattr(mark, "name", "") != "parametrize":
             continue
-        names, fixtures, values = parametrized(mark)
+        names, fixtures, rows = parametrized(mark)
         needs = f"needs the fixtures {', '.join(fixtures)}" if fixtures else None
         axis: list[Case] = []
-        for position, value in enumerate(values):
+        for position, value in enumerate(rows):
             own = hasattr(value, "marks") and hasattr(value, "values")  # a pytest.param
             row = value.values if own else ((value,) if len(names) == 1 else value)
             its = [getattr(one, "mark", one) for one in value.marks] if own else []

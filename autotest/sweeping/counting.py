@@ -82,7 +82,7 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
     """
     # One process runs both, forward and backward: the reference's results determine the cotangents.
     reference_lives = ended.running is not Running.REFERENCE and (
-        _alone(lambda: results(judge.whole(program)[0], judge.reference)) is _Alone.LIVES
+        _alone(lambda: results(judge.whole(program).program, judge.reference)) is _Alone.LIVES
     )
     if not reference_lives:
         cell.left_out["the reference crashes or hangs, too"] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,16 @@ SET_ASIDE: Final = "not run: similar arguments crashed or hung before"
 #: Failed attempts of the referee to explain the same mismatch after which it is no longer consulted. Also the number of
 #: further tries for a program that draws random numbers and was refused.
 _EXAMINED: Final = 3
+
+
+class WholeProgram(NamedTuple):
+    """The program that the candidate runs for a sample, with its backward."""
+
+    program: Program
+    #: The summary of its arguments; see `autotest.sweeping.arguments`.
+    arguments: str
+    #: Whether the reference refuses it.
+    refused: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -241,12 +251,12 @@ class Judge:
         """Record that a process ended over arguments with the summary `summary`."""
         self._deadly[summary] += bool(summary)
 
-    def whole(self, program: Program) -> tuple[Program, str, bool]:
-        """Return the program that the candidate runs for `program`, its argument summary, and whether it is refused."""
+    def whole(self, program: Program) -> WholeProgram:
+        """Return what the candidate runs for `program`."""
         expected = replay(program, self._pair.reference)
         refuses = expected.error is not None
         summary = arguments(program, refused=refuses)
-        return program if refuses else with_backward(program, expected), summary, refuses
+        return WholeProgram(program if refuses else with_backward(program, expected), summary, refuses)
 
     def _judge_refusal(self, found: SampleJudgement, expected: Replayed, *, drawn: bool) -> None:
         found.refused = True

@@ -15,7 +15,8 @@ from autotest.program.dtypes import is_differentiable
 from autotest.recording import mistakes, operators, refusals, unread
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
-from autotest.recording.external_values import import_value, random_state_before, reset_parameters, synchronize_module
+from autotest.recording.imported_values import import_value
+from autotest.recording.initial_state import random_state_before, reset_parameters, synchronize_module
 from autotest.recording.lowering import ITERATORS, Lowered
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.not_copyable import NotCopyable

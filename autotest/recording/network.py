@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from autotest.base.errors import TrialEnd, as_test_mistake, is_test_mistake
 from autotest.program import refs
 from autotest.recording.dual import DualObject, Method, Value
-from autotest.recording.external_values import random_state_before, synchronize_module
 from autotest.recording.function import PATH as FUNCTION
 from autotest.recording.function import Function
+from autotest.recording.initial_state import random_state_before, synchronize_module
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.modules import Handle, Module

@@ -23,7 +23,7 @@ from autotest.program.exact_conversions import exact_conversions
 from autotest.program.operator_names import first_use
 from autotest.program.semantics import give_gradients, gives_gradients, is_backward, is_step
 from autotest.recording.adapter_errors import blame_adapter
-from autotest.recording.external_values import state_differs
+from autotest.recording.initial_state import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.precision import with_precision
 from autotest.recording.record import Record, stage_of

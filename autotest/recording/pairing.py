@@ -15,7 +15,7 @@ from autotest.program.numpy_scalars import is_scalar
 from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call, make_holders, reparametrizes
 from autotest.program.semantics import written as written_by
 from autotest.recording.record import Record
-from autotest.recording.undefined import spoilt_with
+from autotest.recording.shared_contents import spoilt_with
 from autotest.recording.unreadable import of_candidate
 
 #: Kinds of calls without a result to compare: loaded states, overwritten contents, assignments, context managers.

@@ -28,7 +28,7 @@ from autotest.program.semantics import (
 )
 from autotest.recording.drawn_result import DrawnResult, drawn_by
 from autotest.recording.module_table import ModuleTable
-from autotest.recording.undefined import filled_with, spoilt_with
+from autotest.recording.shared_contents import filled_with, spoilt_with
 
 # Creates a NamedTuple at half the cost of its constructor; every call of every trial creates one.
 _made = tuple.__new__

@@ -12,7 +12,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Program
 from autotest.program.semantics import is_class
-from autotest.recording.external_values import unlike_state
+from autotest.recording.initial_state import unlike_state
 from autotest.recording.observation import compare_trial
 from autotest.recording.one_sided import accepted_by_candidate, accepts, refused_by_candidate
 from autotest.recording.pairing import pair_up

@@ -26,8 +26,8 @@ from autotest.sources.test_names import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
+from autotest.trials.modes import check_equal_default_dtypes
 from autotest.trials.outcome import Outcome
-from autotest.trials.returned import check_equal_default_dtypes
 from autotest.trials.trial import run_next_without_comparison
 from generators import Schedule
 

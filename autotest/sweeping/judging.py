@@ -18,7 +18,7 @@ from autotest.frameworks.failures import nothing_of_its_own
 from autotest.program import Program
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
-from autotest.recording.external_values import unlike_state
+from autotest.recording.initial_state import unlike_state
 from autotest.recording.observation import Observed, compare, observe
 from autotest.recording.one_sided import refused_by_candidate
 from autotest.recording.special_values import counted_mismatches

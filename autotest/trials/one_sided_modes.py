@@ -13,8 +13,8 @@ from autotest.frameworks import Pair
 from autotest.program import Call
 from autotest.recording.call_observer import CallObserver, current_observer, notifying
 from autotest.recording.recorder import Recorder
+from autotest.trials.modes import changes_modes_of_both_sides
 from autotest.trials.outcome import Outcome
-from autotest.trials.returned import changes_modes_of_both_sides
 from autotest.trials.trial import run_without_comparison
 
 # pytest and unittest leave this module out of the traceback of a failed test.

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from autotest.base.errors import NotDual
-from autotest.frameworks import Pair
-from autotest.program import Call
-from autotest.program.semantics import sets_mode
 from autotest.recording.dual import DualObject, Symbol, Value
 from autotest.recording.recorder import Recorder
 
@@ -99,33 +96,3 @@ def _was_observed(recorder: Recorder, item: Any) -> bool:
         if item is value or (plain and any(type(item) is type(part) and item == part for part in parts)):
             return True
     return False
-
-
-def changes_modes_of_both_sides(call: Call) -> bool:
-    """Return whether `call` may change a mode of both sides: a function, or the enter or exit of a context."""
-    return call.kind in ("enter", "exit") or sets_mode(call)
-
-
-def check_equal_default_dtypes(pair: Pair) -> None:
-    """Raise `NotDual` if the two sides have different default dtypes before the body begins."""
-    own, other = pair.reference.default_dtype(), pair.candidate.default_dtype()
-    if own and other and own != other:
-        reference, candidate = pair.sides
-        raise NotDual(
-            f"the default dtype of {reference} is {own} and that of {candidate} {other} before the test's body begins, "
-            "maybe because of a fixture, setUp or an import: call torch.set_default_dtype(...) in the body, with the "
-            "torch of `from autotest import torch`, which changes both sides"
-        )
-
-
-def check_modes_of_both_sides(recorder: Recorder) -> None:
-    """Raise `NotDual` if the body changed a mode of the reference without a recorded call."""
-    kinds = [call.kind for call in recorder.calls]
-    if kinds.count("enter") > kinds.count("exit"):
-        raise NotDual("entered a context and did not exit it: write `with torch.no_grad():` around the calls")
-    if not any(sets_mode(call) for call in recorder.calls):
-        name = recorder.pair.reference.name
-        raise NotDual(
-            f"changed a setting of {name} only (for example by its own set_default_dtype): write "
-            "torch.set_default_dtype(...) with the torch of `from autotest import torch`, which changes both sides"
-        )

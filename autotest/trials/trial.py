@@ -23,9 +23,9 @@ from autotest.trials.body import run_body
 from autotest.trials.comparing import compare_outcomes
 from autotest.trials.decorated import Test
 from autotest.trials.intermediate_gradients import keep_gradients
-from autotest.trials.modes_kept import check_candidate_keeps_modes
+from autotest.trials.modes import check_candidate_keeps_modes, check_equal_default_dtypes, check_modes_of_both_sides
 from autotest.trials.outcome import Outcome, uncompared_outcome
-from autotest.trials.returned import check_equal_default_dtypes, check_modes_of_both_sides, returned_tensors
+from autotest.trials.returned import returned_tensors
 
 # pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True

@@ -1,4 +1,4 @@
-"""Explain how to import the dual ``torch``, which is an object of the package and not a module with submodules."""
+"""Explains how to import the dual ``torch``, which is an object of the package and not a module with submodules."""
 
 raise ImportError(
     "autotest.torch is an object, not a module: write "

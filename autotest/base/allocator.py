@@ -1,4 +1,4 @@
-"""Fill the uninitialised memory of the C library's allocator with a known byte."""
+"""Fills the uninitialised memory of the C library's allocator with a known byte."""
 
 from __future__ import annotations
 

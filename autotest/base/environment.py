@@ -1,4 +1,4 @@
-"""Set environment variables temporarily."""
+"""Sets environment variables temporarily."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look up installed versions, and compare a version with a range such as ``>=3.3,<3.4``."""
+"""Looks up installed versions, and compares a version with a range such as ``>=3.3,<3.4``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remove from a message the parts that change from trial to trial or from machine to machine."""
+"""Removes from a message the parts that change from trial to trial or from machine to machine."""
 
 from __future__ import annotations
 

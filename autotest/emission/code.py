@@ -1,4 +1,4 @@
-"""Print a program as Python statements, one for each call."""
+"""Prints a program as Python statements, one for each call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assemble a reproducer: docstring, program, data, and the part that checks."""
+"""Assembles a reproducer: docstring, program, data, and the part that checks."""
 
 from __future__ import annotations
 

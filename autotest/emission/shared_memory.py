@@ -1,4 +1,4 @@
-"""Let the tensors of a script share the memory of their arrays, as the tensors of a trial do.
+"""Lets the tensors of a script share the memory of their arrays, as the tensors of a trial do.
 
 The memory of an array ends with its last element. A framework that allocates a tensor itself rounds its size up, so
 that reads or writes out of bounds may go unnoticed.

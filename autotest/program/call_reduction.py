@@ -1,4 +1,4 @@
-"""Shrink the calls of a failing program: drop them, bypass them, or replace them by their recorded results."""
+"""Shrinks the calls of a failing program: drops them, bypasses them, or replaces them by their recorded results."""
 
 from __future__ import annotations
 

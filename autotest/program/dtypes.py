@@ -1,4 +1,4 @@
-"""Classify dtypes by name: ``"bfloat16"`` is floating, ``"complex64"`` is complex."""
+"""Classifies dtypes by name: ``"bfloat16"`` is floating, ``"complex64"`` is complex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Describe operands that are not tensors by what usually determines a call's behaviour: a flag, or a number's sign."""
+"""Describes operands that are not tensors by what usually determines a call's behaviour: a flag, or a number's sign."""
 
 from __future__ import annotations
 

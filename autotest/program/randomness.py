@@ -1,4 +1,4 @@
-"""Classify calls whose results have random or uninitialised contents."""
+"""Classifies calls whose results have random or uninitialised contents."""
 
 from __future__ import annotations
 

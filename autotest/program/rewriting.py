@@ -1,4 +1,4 @@
-"""Rewrite programs: drop or replace calls, change arrays, convert to double precision."""
+"""Rewrites programs: drops or replaces calls, changes arrays, converts to double precision."""
 
 from __future__ import annotations
 

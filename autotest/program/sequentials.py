@@ -1,4 +1,4 @@
-"""Replace calls of an `nn.Sequential` by calls of its layers, so that each layer can be examined separately."""
+"""Replaces calls of an `nn.Sequential` by calls of its layers, so that each layer can be examined separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serialise programs to JSON and arrays, and read them back, without losing a bit.
+"""Serialises programs to JSON and arrays, and reads them back, without losing a bit.
 
 None, booleans, integers, finite floats, strings and lists are written as such in JSON. Every other operand is an object
 with one key, its tag: ``{"ref": 3}``, ``{"tuple": [1, 2]}``, ``{"float": "nan"}``.

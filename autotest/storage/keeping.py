@@ -1,4 +1,4 @@
-"""Store a finding below the run's folder, or in a temporary one if that cannot be written, and find it again."""
+"""Stores a finding below the run's folder, or in a temporary one if that cannot be written, and finds it again."""
 
 from __future__ import annotations
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autotest.base.errors import UsageError
 from autotest.base.plural import are, several
+
+if TYPE_CHECKING:
+    from autotest.diagnosis.attribution.verdict_score import Label
+    from autotest.results.ledger import LedgerEntry
 
 
 def add_to(commands: Any) -> None:
@@ -28,24 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     from autotest.cli.status import FINDINGS, NOTHING_NEW
     from autotest.diagnosis.attribution import verdict_score
     from autotest.frameworks import chosen_pair, warnings_ignored
-    from autotest.results import ledger
 
-    for name in (ledger.FILE, verdict_score.FILE):
-        if not (arguments.path / name).is_file():
-            said = "expected a folder with a ledger.toml and, beside it, a verdicts.toml that says which side is wrong"
-            raise UsageError(f"{arguments.path / name}: no such file; {said}")
-    known = verdict_score.read(arguments.path / verdict_score.FILE)
-    every = ledger.read(arguments.path / ledger.FILE)
-    entries = [item for item in every if arguments.k in item.key]
-    if not entries:
-        what = f"-k {arguments.k!r} matches none of" if every else "there are no entries in"
-        raise UsageError(f"{what} {arguments.path / ledger.FILE}: no verdict can be measured")
-
-    if not any(item.key in known for item in entries):
-        raise UsageError(
-            f"{arguments.path / verdict_score.FILE} has no label for {several(len(entries), 'entry', 'entries')} of "
-            f"the ledger, such as {entries[0].key!r}: no verdict can be measured"
-        )
+    known, entries = _labels_and_entries(arguments)
 
     def print_score(score: verdict_score.Score) -> None:
         if arguments.verbose or not score.right:
@@ -68,3 +57,26 @@ def run(arguments: argparse.Namespace) -> int:
         "independent oracle could decide"
     )
     return FINDINGS if wrong else NOTHING_NEW
+
+
+def _labels_and_entries(arguments: argparse.Namespace) -> tuple[dict[str, Label], Sequence[LedgerEntry]]:
+    """Read the labels and the chosen entries of the ledger; raise `UsageError` if no verdict can be measured."""
+    from autotest.diagnosis.attribution import verdict_score
+    from autotest.results import ledger
+
+    for name in (ledger.FILE, verdict_score.FILE):
+        if not (arguments.path / name).is_file():
+            said = "expected a folder with a ledger.toml and, beside it, a verdicts.toml that says which side is wrong"
+            raise UsageError(f"{arguments.path / name}: no such file; {said}")
+    known = verdict_score.read(arguments.path / verdict_score.FILE)
+    every = ledger.read(arguments.path / ledger.FILE)
+    entries = [item for item in every if arguments.k in item.key]
+    if not entries:
+        what = f"-k {arguments.k!r} matches none of" if every else "there are no entries in"
+        raise UsageError(f"{what} {arguments.path / ledger.FILE}: no verdict can be measured")
+    if not any(item.key in known for item in entries):
+        raise UsageError(
+            f"{arguments.path / verdict_score.FILE} has no label for {several(len(entries), 'entry', 'entries')} of "
+            f"the ledger, such as {entries[0].key!r}: no verdict can be measured"
+        )
+    return known, entries

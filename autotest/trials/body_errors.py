@@ -96,6 +96,7 @@ def brief_traceback(error: BaseException, packages: Collection[str]) -> str:
 
 
 def _said(error: Exception, packages: Collection[str]) -> str | None:
+    """Return what to write instead of the line at which `error` was raised; None if nothing is known of it."""
     before: FrameType | None = None
     line = 0
     for frame, at in traceback.walk_tb(error.__traceback__):
@@ -104,8 +105,11 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
         if called and _holds_dual(frame):
             return _foreign(package, frame, error)
         before, line = frame, at
-    if before is None or is_library(before):
-        return None
+    return None if before is None or is_library(before) else _advice(error, before, line)
+
+
+def _advice(error: Exception, raising: FrameType, line: int) -> str | None:
+    """Return the advice about `error`, which was raised in `line` of the frame `raising`; None if there is none."""
     if isinstance(error, TypeError) and "unsupported format string passed to" in str(error) and _is_dual_format(error):
         return (
             'a format such as .3f needs a number: write f"{x.item():.3f}" of a tensor with one element, or '
@@ -117,8 +121,8 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
             "as torch.exp(x), with the torch of `from autotest import torch`; or pass np.asarray(x.detach()), the "
             "reference's numbers"
         )
-    written = linecache.getline(before.f_code.co_filename, line) if isinstance(error, AssertionError) else ""
-    if re.search(r"\bisinstance\(.*\bTensor\b", written) and _holds_dual(before):
+    written = linecache.getline(raising.f_code.co_filename, line) if isinstance(error, AssertionError) else ""
+    if re.search(r"\bisinstance\(.*\bTensor\b", written) and _holds_dual(raising):
         return (
             "a dual tensor is not a Tensor of one framework: write isinstance(x, torch.Tensor) with the torch of `from "
             "autotest import torch`, or test one side, as in isinstance(x.reference, ...)"

@@ -84,7 +84,7 @@ class Profile:
 
 
 #: ``dev`` is for use while writing code, ``ci`` runs the tests as written, ``thorough`` is for a run over night.
-PROFILES = {"dev": Profile(0.25, 1.0), "ci": Profile(1.0, 3.0), "thorough": Profile(10.0, 120.0, True)}
+PROFILES = {"dev": Profile(0.25, 1.0), "ci": Profile(1.0, 3.0), "thorough": Profile(10.0, 120.0, half_precision=True)}
 
 #: Default limits of a trial in a worker process, in seconds and in bytes.
 DEADLINE, MEMORY = 20.0, 4 << 30

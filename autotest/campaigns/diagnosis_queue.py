@@ -55,7 +55,9 @@ class DiagnosisQueue:
             return
         if found.identity.symptom in DEADLY:
             message = found.message
-            self._kept.append(DiagnoseDeath(found.where, found.index, found.identity, message, True, shrink=False))
+            self._kept.append(
+                DiagnoseDeath(found.where, found.index, found.identity, message, thorough=True, shrink=False)
+            )
         else:
             self._kept.append(Diagnose(found.where, found.index, thorough=True, identity=found.identity))
 

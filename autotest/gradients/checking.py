@@ -97,7 +97,9 @@ def _oddities(function: FunctionOfInputs, outputs: list[Any], rule: Rule, names:
         for i, array in enumerate(function.arrays):
             note, size = _oddity(function, [gradients[i] for gradients in runs], array, rule)
             if note:
-                rows.append(GradientRow(*names.of(i, o), False, size, allowed=rule.nondet_tol, note=note))
+                rows.append(
+                    GradientRow(*names.of(i, o), passed=False, absolute=size, allowed=rule.nondet_tol, note=note)
+                )
     return rows
 
 
@@ -168,7 +170,18 @@ def _projected(function: FunctionOfInputs, outputs: list[Any], names: RowNames, 
             gap = abs(own - other)
             relative = gap / abs(other) if other else 0.0
             close = gap <= bound <= max(VISIBLE * scale, atol) < np.inf
-            rows.append(GradientRow(*names.of(i, o), close, gap, relative, "", "", own, other, bound, "projected"))
+            rows.append(
+                GradientRow(
+                    *names.of(i, o),
+                    passed=close,
+                    absolute=gap,
+                    relative=relative,
+                    analytic=own,
+                    numeric=other,
+                    allowed=bound,
+                    note="projected",
+                )
+            )
     return rows
 
 

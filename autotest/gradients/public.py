@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,13 +102,8 @@ def gradcheck(
     rule = Rule(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     native = _native(framework)
     if native is ABSENT:
-        extra = {"check_batched_grad": check_batched_grad, "check_forward_ad": check_forward_ad, "masked": masked}
-        extra |= batched_forward
-        for name, value in extra.items():
-            if value:
-                raise UsageError(
-                    f"gradcheck({name}={value}): {framework.name} does not support this check; leave it out"
-                )
+        asked = {"check_batched_grad": check_batched_grad, "check_forward_ad": check_forward_ad, "masked": masked}
+        _refuse_what_only_torch_checks(framework, asked | batched_forward)
         return _ended(_failure_by_differences(FunctionOfInputs(framework, func, given), rule), raise_exception)
     complaint = _complaint(
         native,
@@ -314,6 +309,13 @@ def _masked(native: Callable[..., Any], masked: bool | None, framework: Framewor
     raise UsageError(
         f"gradcheck(masked={masked}): {framework.name} {framework.version} does not support it; leave it out"
     )
+
+
+def _refuse_what_only_torch_checks(framework: Framework, asked: Mapping[str, bool | None]) -> None:
+    """Raise `UsageError` if a check is `asked` for that `framework`, which has no ``gradcheck``, does not support."""
+    for name, value in asked.items():
+        if value:
+            raise UsageError(f"gradcheck({name}={value}): {framework.name} does not support this check; leave it out")
 
 
 def _refuse_overlap(framework: Framework, inputs: tuple[Any, ...]) -> None:

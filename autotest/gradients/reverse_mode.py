@@ -218,7 +218,7 @@ class _Pushed:
                     return None
                 note = f"the gradient is of {value.dtype} and shape {value.data.shape}, "
                 note += f"its input of {array.dtype} and shape {array.data.shape}"
-                return GradientRow(name, "", False, note=note)
+                return GradientRow(name, "", passed=False, note=note)
             analytic = value.data
         own, drawn = reals(analytic), reals(array.data)
 

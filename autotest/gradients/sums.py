@@ -125,7 +125,7 @@ def _row(summed: SumOfInput, shape: tuple[int, ...], rule: Rule, names: tuple[st
     analytic = summed.gradient(summed.drawn)
     found = summed.wrong_element(analytic, rule)
     if found is None:
-        return GradientRow(*names, True, allowed=rule.atol, note="the weighted sum")
+        return GradientRow(*names, passed=True, allowed=rule.atol, note="the weighted sum")
     return row_of_element(names, found, analytic, shape, rule, note="the weighted sum")
 
 

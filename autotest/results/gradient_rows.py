@@ -93,7 +93,7 @@ def row_of(
     """
     names, analytic, numeric, shapes = pair
     if not analytic.size:
-        return GradientRow(*names, True, allowed=atol, note=note or "no elements")
+        return GradientRow(*names, passed=True, allowed=atol, note=note or "no elements")
     wrong = failing(analytic, numeric, atol, rtol)
     if exempt is not None:
         wrong &= ~exempt

@@ -105,7 +105,7 @@ def by_layer_of_calls(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> 
     given = [item for item in mismatches if item.stage != "backward" and _is_result(calls[item.slot])]
     shown = sorted(given, key=lambda item: item.slot) or mismatches
     slot = _seen_at(calls, shown)
-    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), False, shown[0].stage)
+    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), stage=shown[0].stage)
 
 
 def _is_result(call: Call) -> bool:

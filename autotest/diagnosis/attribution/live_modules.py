@@ -67,9 +67,9 @@ def wrong_alone(record: Record, settings: Settings) -> ByLayer | None:
         if stage is not None:
             found[stage].append(call)
     if found["forward"]:
-        return ByLayer(paths.get(found["forward"][0].scope, ""), True, "forward")
+        return ByLayer(paths.get(found["forward"][0].scope, ""), alone=True)
     if found["backward"]:
-        return ByLayer(paths.get(found["backward"][-1].scope, ""), True, "backward")
+        return ByLayer(paths.get(found["backward"][-1].scope, ""), alone=True, stage="backward")
     return None
 
 

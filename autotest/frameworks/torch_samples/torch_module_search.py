@@ -63,7 +63,7 @@ def module_uses(kind: Any, drawer: TensorDrawer) -> Iterator[ModuleUse]:
         if len(found) >= _CONSTRUCTORS * _INPUTS and any(_are_alike(args, made.args) for made in found):
             continue  # arguments of other types may still be accepted
         for accepted_inputs in _of_two_ranks(_called(kind, args, inputs, drawer)):
-            found.append(ModuleUse(args, {}, accepted_inputs, {}, True))
+            found.append(ModuleUse(args, {}, accepted_inputs, {}, training=True))
             yield found[-1]
             yield found[-1]._replace(training=False)
     yield from (made._replace(again=True) for made in found[:1])
@@ -135,7 +135,7 @@ def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: TensorDrawer) -> 
             changed = (*args[:place], size, *args[place + 1 :])
             inputs = [*module_inputs(drawer, {old: size}), *module_inputs(drawer)]
             fitting = _called(kind, changed, inputs, drawer)
-            yield ModuleUse(changed, {}, next(iter(fitting), ()), {}, True, called=bool(fitting))
+            yield ModuleUse(changed, {}, next(iter(fitting), ()), {}, training=True, called=bool(fitting))
 
 
 def _beside_another(

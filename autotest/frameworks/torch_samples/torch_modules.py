@@ -103,7 +103,7 @@ class ModuleDatabase:
         Reading the state is an entry of its own, because all modules share the method.
         """
         for key in self._classes:
-            tried = (ModuleUse(args, {}, (), {}, True) for args in CONSTRUCTED)
+            tried = (ModuleUse(args, {}, (), {}, training=True) for args in CONSTRUCTED)
             made = ((one, self._module(key, one, dtype)) for one in tried)
             one, module = next((pair for pair in made if pair[1] is not None), (None, None))
             if one is not None and 0 < sum(tensor.numel() for tensor in _state(module).values()) < _LARGEST_STATE:

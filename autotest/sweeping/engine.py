@@ -156,20 +156,23 @@ class SweepEngine:
                 else:
                     self._begin(unit)
             if not self._workers:
-                for unit in again:
-                    # Nothing has been judged of the other units.
-                    if unit.start or unit.ended or unit.stop:
-                        self._count_as_left_out(unit, NO_TIME, report, done=False)
-                return
+                break
             for worker in self._ready():
                 rest = self._receive(worker, report)
                 if rest is not None:
                     again.appendleft(rest)
-            for worker in tuple(self._workers.values()):
-                seconds, patience = self._waited(worker)
-                if seconds > patience:
-                    worker.given_up = patience
-                    worker.process.kill()
+            self._kill_overdue()
+        for unit in again:
+            # Nothing has been judged of the other units.
+            if unit.start or unit.ended or unit.stop:
+                self._count_as_left_out(unit, NO_TIME, report, done=False)
+
+    def _kill_overdue(self) -> None:
+        for worker in self._workers.values():
+            seconds, patience = self._waited(worker)
+            if seconds > patience:
+                worker.given_up = patience
+                worker.process.kill()
 
     def _why_ungenerated(self, unit: Unit) -> str:
         """Return why the samples of `unit` cannot be generated; empty if they may, or are known to have been."""

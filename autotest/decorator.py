@@ -67,6 +67,16 @@ def autotest(
 ) -> Callable[[F], F]:
     """Run the decorated test as random trials on two frameworks and fail on the first divergence.
 
+    The test draws its arguments with generators, makes calls of the dual ``torch``, and returns what is compared::
+
+        @autotest(n=20)
+        def test_matmul():
+            inner = random(1, 8)
+            return torch.matmul(random_tensor(ndim=2, dim1=inner), random_tensor(ndim=2, dim0=inner))
+
+    When it runs, it raises `Divergence` if the frameworks disagree, `TooFewAccepted` if the reference refuses nearly
+    all trials, and `NothingCompared` or `GradientNotCompared` if passing would mean nothing.
+
     Args:
         n: number of trials that the reference must accept.
         rtol, atol: tolerance of floating and complex values, ``|actual - expected| <= atol + rtol * |expected|``,

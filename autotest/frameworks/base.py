@@ -33,7 +33,10 @@ class Made(NamedTuple):
 
 
 class Framework(Operations, Autograd, Modules, Parameters, abc.ABC):
-    """One side of a pair. Instances contain no state of a trial, and all trials may share them.
+    """One side of a pair: the adapter by which the library uses a framework.
+
+    ``autotest adapter new NAME`` writes the skeleton of one. Instances contain no state of a trial, and all trials may
+    share them.
 
     Attributes:
         name: the name in reports, such as ``"torch"``.

@@ -79,6 +79,9 @@ class Both(NamedTuple):
 class Pair:
     """The two frameworks of a run.
 
+    ``autotest.frameworks.pair("torch", "oneflow")`` returns that of two registered names. One that is made by hand, of
+    two adapters, cannot run trials in worker processes, because these make it of its names.
+
     Args:
         reference: the framework whose results are the expected ones.
         candidate: the framework under test.

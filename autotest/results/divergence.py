@@ -7,7 +7,7 @@ from autotest.results.finding import Finding
 
 
 class Divergence(AutotestError, AssertionError):
-    """The two frameworks disagree.
+    """The two frameworks disagree. Raised by a test that fails for this reason; its text is the report.
 
     Attributes:
         finding: the finding as data; None outside trials, where no diagnosis is made.

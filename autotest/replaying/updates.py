@@ -14,17 +14,18 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import Values
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
-from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref, leaves, refs
+from autotest.program import COTANGENT, Program, leaves
 from autotest.program.numpy_scalars import is_fraction
-from autotest.program.rewriting import assembled, tensor_call, with_arrays
+from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import is_backward, makes_optimizer
 from autotest.recording.record import Record
 from autotest.recording.steps import OptimizerStep
+from autotest.replaying.program_of_steps import ProgramOfSteps
 from autotest.replaying.rates import in_single, numbers_by_default, other_rate, with_rates
 from autotest.replaying.replay import replay
 
-#: Maximum numbers of parameters and of steps of one optimizer that are compared.
-_MOST, _STEPS = 8, 10
+#: Maximum number of steps of one optimizer that are compared.
+_STEPS = 10
 #: Allowed relative error of an update. _EXACT: if the candidate computes in double precision throughout. If it keeps
 #: its rates in single precision (where 1 - 0.999 is off by 6e-5): _SINGLE, plus _TIMES times the change that such rates
 #: make to the reference's own update.
@@ -95,10 +96,10 @@ def check_updates(record: Record) -> Updates:
             checked = False
             continue
         steps = [step for step in record.steps if step.owner == owner][:_STEPS]
-        found = _OptimizerReplay(record, owner, steps).outcome()
+        found = _ComparedSteps(record, owner, steps).outcome()
         checked, single, error = checked and found.checked, single or found.single, max(error, found.error)
         for small in () if found.wrong is not None else _made_small(record, owner, steps[0]):
-            found = _OptimizerReplay(record, owner, [small], single=single).outcome()
+            found = _ComparedSteps(record, owner, [small], single=single).outcome()
             if found.wrong is not None:
                 break
         if found.wrong is not None:
@@ -130,34 +131,26 @@ def _greatest(arrays: Sequence[Values]) -> float:
     return max((float(np.abs(one).max(initial=0.0)) for one in arrays), default=0.0)
 
 
-class _OptimizerReplay:
-    """One optimizer of a trial: a program of only its steps, on given parameters and gradients.
+class _ComparedSteps:
+    """The comparison of one optimizer's steps on both sides.
 
     `single` tells that the candidate is known to keep its rates in single precision. If it is False, the steps show
     that.
     """
 
     def __init__(self, record: Record, owner: int, steps: Sequence[OptimizerStep], *, single: bool = False) -> None:
-        self._record, self._owner, self._steps, self._single = record, owner, steps, single
-        wanted = [at for at, gradient in enumerate(self._steps[0].gradients) if gradient is not None]
-        spread = {round(number * (len(wanted) - 1) / max(1, _MOST - 1)) for number in range(_MOST)} if wanted else set()
-        #: Indices of the optimizer's tensors that are compared: the first, the last, and some between.
-        self._kept = [wanted[at] for at in sorted(spread) if at < len(wanted)]
-        self._calls: list[Call] = []
-        self._arrays: list[Array] = []
-        self._next = len(record.calls)
-        #: By step and compared tensor: the slot of the difference that the step made.
-        self._updates: list[list[int]] = []
+        self._pair, self._steps, self._single = record.pair, steps, single
+        self._of_steps = ProgramOfSteps(record, owner, steps)
 
     def outcome(self) -> Updates:
-        if not self._kept:
+        if not self._of_steps.kept:
             return Updates(checked=False)
         try:
-            program, places = self._program()
+            program, places = self._of_steps.assembled()
         except (KeyError, ValueError):  # not created with a list of its parameters
             return Updates(checked=False)
-        slots = [[places[slot] for slot in row] for row in self._updates]
-        pair = self._record.pair
+        slots = [[places[slot] for slot in row] for row in self._of_steps.updates]
+        pair = self._pair
         own, rounded, decays, other = (
             _values(run, side, slots)
             for run, side in (
@@ -185,19 +178,19 @@ class _OptimizerReplay:
 
         Args:
             program: the program of the steps.
-            places: its slots by those of the trial and of `_updates`.
+            places: its slots by those of the trial and of `ProgramOfSteps.updates`.
             own: the reference's updates.
             found: the error of the update.
             allowed: the relative error that is allowed.
         """
-        pair = self._record.pair
+        pair = self._pair
         step, at, error = found
-        slot = places[self._updates[step][at]]
+        slot = places[self._of_steps.updates[step][at]]
         whole = self._steps[step].slot
         # A large part of the error, so that a smaller program shows the same error. It is limited, because the relative
         # error of a nearly zero update may be huge.
         tolerance = float(f"{max(allowed, min(error / 4, _PLAIN)):.1g}")
-        held = float(np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0))
+        held = float(np.abs(self._steps[step].parameters[self._of_steps.kept[at]]).max(initial=0.0))
         floor = 64 * _DOUBLE * held + 1e-6 * tolerance * float(np.abs(own[step][at]).max(initial=0.0))
         reference, candidate = pair.sides
         given = self._steps[step].gradients
@@ -238,7 +231,7 @@ class _OptimizerReplay:
                     terms = [np.abs(each[at]) for each in (*own[: step + 1], decays[step])]
                     scale = np.max(np.stack(terms), axis=0)
                     scale = np.maximum(scale, 1e-6 * scale.max(initial=0.0)) + 1e-300
-                    held = np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0)
+                    held = np.abs(self._steps[step].parameters[self._of_steps.kept[at]]).max(initial=0.0)
                     theirs, rough = other[step][at], rounded[step][at]
                     errors = _errors(update, theirs, scale)
                     beyond_rounding = errors - 64 * _DOUBLE * held / scale
@@ -253,70 +246,6 @@ class _OptimizerReplay:
         exactly = own_way.size >= _TELLING and float(np.median(own_way)) < float(np.median(other_way)) / 3
         single = self._single or not exactly
         return _JudgedUpdates(single, _SINGLE + _TIMES * changed if single else _EXACT, rows)
-
-    def _program(self) -> tuple[Program, dict[int, int]]:
-        record, first = self._record, self._steps[0]
-        tensors = {at: self._input(first.parameters[at], grad=True) for at in self._kept}
-        live = {id(tensor): at for at, tensor in enumerate(first.tensors)}
-
-        def is_kept(item: Operand) -> bool:
-            value = record.expected[item.slot] if type(item) is Ref else None
-            return not isinstance(value, record.pair.reference.tensor_types) or live.get(id(value), -1) in tensors
-
-        def given(item: Operand) -> Operand:
-            """Return an argument of the optimizer's constructor, with only the compared parameters in its lists."""
-            if isinstance(item, (list, tuple)):
-                return type(item)([given(one) for one in item if is_kept(one)])
-            if isinstance(item, dict):
-                return {key: given(one) for key, one in item.items()}
-            return self._instead(record.expected[item.slot], live, tensors) if type(item) is Ref else item
-
-        creation = record.calls[self._owner]
-        args = tuple(given(one) for one in creation.args)
-        kwargs = {key: given(one) for key, one in creation.kwargs.items()}
-        self._calls.append(creation._replace(args=args, kwargs=kwargs, scope=None))
-        followed = {self._owner}
-        steps = {step.slot: number for number, step in enumerate(self._steps)}
-        for call in record.calls[self._owner + 1 : self._steps[-1].slot + 1]:
-            read = {ref.slot for ref in refs(call)}
-            if not read or not read <= followed or call.target == "zero_grad":
-                continue
-            if call.slot not in steps:
-                self._calls.append(call)
-                followed.add(call.slot)
-                continue
-            self._step(call, self._steps[steps[call.slot]], tensors)
-        return assembled(self._calls, tuple(self._arrays))
-
-    def _step(self, call: Call, step: OptimizerStep, tensors: dict[int, int]) -> None:
-        """Add the calls of one step: the trial's gradients, the step itself, and the difference for each tensor."""
-        before = {}
-        for at, slot in tensors.items():
-            gradient = step.gradients[at]
-            if gradient is not None:
-                self._add("method", "backward", (Ref(slot), Ref(self._input(gradient, note=COTANGENT))))
-            before[at] = self._add("method", "clone", (Ref(self._add("method", "detach", (Ref(slot),))),))
-        self._calls.append(call)
-        after = {at: self._add("method", "detach", (Ref(slot),)) for at, slot in tensors.items()}
-        self._updates.append([self._add("operator", "sub", (Ref(after[at]), Ref(before[at]))) for at in tensors])
-        self._add("method", "zero_grad", (Ref(self._owner),))
-
-    def _instead(self, value: Any, live: dict[int, int], tensors: dict[int, int]) -> Operand:
-        if isinstance(value, (list, tuple)):
-            return [self._instead(item, live, tensors) for item in value if live.get(id(item), -1) in tensors]
-        return Ref(tensors[live[id(value)]])
-
-    def _input(self, data: Values, *, grad: bool = False, note: str = "") -> int:
-        self._arrays.append(Array(data.astype("float64"), "float64"))
-        index = len(self._arrays) - 1
-        self._calls.append(tensor_call(self._next, index, self._arrays[-1], requires_grad=grad, note=note))
-        self._next += 1
-        return self._next - 1
-
-    def _add(self, kind: Any, target: str, args: tuple[Operand, ...]) -> int:
-        self._calls.append(Call(kind, target, args, {}, self._next))
-        self._next += 1
-        return self._next - 1
 
 
 def _values(program: Program, framework: Framework, slots: Sequence[Sequence[int]]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
-from autotest.program import Array, Root, map_operand
+from autotest.program import Array, CallKind, Root, map_operand
 
 
 class TorchLike:
@@ -133,7 +133,7 @@ def _install_operators() -> None:
 _install_operators()
 
 
-def _invoke(framework: Framework, kind: Any, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _invoke(framework: Framework, kind: CallKind, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     def opened(value: Any) -> Any:
         if isinstance(value, TorchLikeValue):
             return value._value

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from autotest.program.calls import COTANGENT, Array, Call, Captured, Operand, Program, Ref, map_call, refs
+from autotest.program.calls import COTANGENT, Array, Call, CallKind, Captured, Operand, Program, Ref, map_call, refs
 from autotest.program.dtypes import is_differentiable
 from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.paths import item_path, tensors_with_indices
@@ -108,7 +108,7 @@ class _Excerpt:
         self._there.add(call.slot)
         self.calls.append(map_call(call, self._leaf))
 
-    def add(self, kind: Any, target: str, args: tuple[Operand, ...]) -> int:
+    def add(self, kind: CallKind, target: str, args: tuple[Operand, ...]) -> int:
         """Append a call that the original program does not contain; return its slot."""
         self.calls.append(Call(kind, target, args, {}, self._next))
         self._next += 1

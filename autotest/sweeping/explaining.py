@@ -8,14 +8,14 @@ import socket
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Symptom
-from autotest.diagnosis.attribution.referee import examine
+from autotest.diagnosis.attribution.referee import Opinion, examine
 from autotest.diagnosis.native_script import native_script
 from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker
 from autotest.diagnosis.shrinking.shrunk_trial import failure_of
@@ -74,21 +74,31 @@ def explain(connection: Connection, server: socket.socket) -> None:
 def answer(question: Question, pair: Pair) -> Answer:
     """Diagnose one finding in this process."""
     settings = Settings(check_errors=True)
-    program, last = question.program, len(question.program.calls) - 1
     if question.check == "survives":
-        symptom: Symptom = "hang" if question.hangs else "crash"
-        mismatch = Mismatch("results", last, symptom, "forward", "candidate", question.message)
-        died = dataclasses.replace(_finding(question, program, (mismatch,), pair), blame="candidate")
-        script = _script(died, pair, isolated=True)
-        died = dataclasses.replace(died, script=script or None)
-        return Answer((), "candidate", program_text(program, last), script, died)
+        return _death(question, pair)
     if question.check in ("strides", "repeat"):
         return _hidden_difference(question, pair)
-    agreement = agree(program, pair, settings)
-    if not agreement.mismatches and question.check == "alias":
+    agreement = agree(question.program, pair, settings)
+    if agreement.mismatches:
+        return _difference(question, agreement, pair, settings)
+    if question.check == "alias":
         return _hidden_difference(question, pair)
-    if not agreement.mismatches:
-        return Answer((), "", program_text(program), "")
+    return Answer((), "", program_text(question.program), "")
+
+
+def _death(question: Question, pair: Pair) -> Answer:
+    """Answer for a call that ends the candidate's process, and so is not made here."""
+    program, last = question.program, len(question.program.calls) - 1
+    symptom: Symptom = "hang" if question.hangs else "crash"
+    mismatch = Mismatch("results", last, symptom, "forward", "candidate", question.message)
+    died = dataclasses.replace(_finding(question, program, (mismatch,), pair), blame="candidate")
+    script = _script(died, pair, isolated=True)
+    died = dataclasses.replace(died, script=script or None)
+    return Answer((), "candidate", program_text(program, last), script, died)
+
+
+def _difference(question: Question, agreement: Agreement, pair: Pair, settings: Settings) -> Answer:
+    """Answer for a difference that `agreement` shows, with a smaller program if its verdict is the same."""
     opinion = examine(agreement, pair, settings)
     smaller = _smaller(agreement, opinion, pair, settings)
     if smaller is not agreement:
@@ -114,7 +124,7 @@ def _hidden_difference(question: Question, pair: Pair) -> Answer:
     return Answer((), "", text, script, found)
 
 
-def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings) -> Agreement:
+def _smaller(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Agreement:
     """Return the same failure in a smaller program if time permits; skip programs that may crash the process."""
     if pair.candidate.fragile and len(agreement.program.calls) <= 4:
         return agreement

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from autotest.frameworks import Pair
+from autotest.frameworks import Framework, Pair
 from autotest.program import Call, Program
 
 _PLAIN = (type(None), bool, int, float, str, tuple)
@@ -37,7 +37,7 @@ def _differing_of_call(call: Call, pair: Pair) -> Iterator[str]:
             yield f"default of {name} in {call.target}: {', '.join(values)}"
 
 
-def _defaults(framework: Any, path: str) -> Mapping[str, Any]:
+def _defaults(framework: Framework, path: str) -> Mapping[str, Any]:
     """Return the default values of a callable's parameters, in order; empty if its signature is unknown."""
     try:
         parameters = inspect.signature(framework.resolve(path)).parameters

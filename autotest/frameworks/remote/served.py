@@ -18,7 +18,7 @@ from autotest.frameworks.freezing import freeze
 from autotest.frameworks.registry import framework
 from autotest.frameworks.remote.wire import LARGE, AnsweringEnd, Link, Name, RemoteFailure
 from autotest.frameworks.states import StateDiffers, difference
-from autotest.program import Array, map_operand
+from autotest.program import Array, CallKind, map_operand
 
 #: Stands for a value that was in a process that ended, before this process replaced it.
 _LOST: Final = RemoteFailure("", "", "lost")
@@ -84,7 +84,7 @@ class Served:
 
         return map_operand(operand, leaf)
 
-    def call(self, kind: Any, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, kind: CallKind, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = [self.live(item) for item in args]
         named = {key: self.live(item) for key, item in kwargs.items()}
         return self.framework.invoke(kind, target, given, named)
@@ -165,7 +165,7 @@ class Served:
         found, self.failed = self.failed, {}
         return found
 
-    def provides(self, kind: Any, target: str, owner: int | None) -> tuple[bool, bool]:
+    def provides(self, kind: CallKind, target: str, owner: int | None) -> tuple[bool, bool]:
         """Return whether the operation exists, and whether the other process must wait for its result at each call.
 
         It must for classes, so that errors of their constructors are raised at once. Module classes are an exception:

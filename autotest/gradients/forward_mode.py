@@ -11,7 +11,7 @@ from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.evidence import Line, has_ties, is_rough, magnitude_of, refuted
 from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals, reals_of
-from autotest.gradients.programs import ProgramFunction, differentiated
+from autotest.gradients.program_function import ProgramFunction, differentiated
 from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, extent_of, flowing_through, is_wide
 from autotest.gradients.rule import RULE
 from autotest.program import Array, Call, Program, Ref, reading, refs

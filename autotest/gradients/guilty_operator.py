@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from autotest.frameworks import Framework
-from autotest.gradients.programs import NotNumeric, check_program
+from autotest.gradients.program_function import NotNumeric
+from autotest.gradients.programs import check_program
 from autotest.program import COTANGENT, LAYOUT, Call, Program, Ref, operator_of
 from autotest.program.influence import contributing
 from autotest.program.semantics import OPERATIONS, describes, differentiated_slots, pushes_gradients

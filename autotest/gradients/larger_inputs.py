@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.gradients.programs import ProgramFunction, differentiated
+from autotest.gradients.program_function import ProgramFunction, differentiated
 from autotest.program import COTANGENT, Array, Program, leaves, map_call
 from autotest.program.rewriting import with_arrays
 

@@ -12,7 +12,8 @@ from autotest.frameworks import Framework, Pair
 from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.guilty_operator import guilty_operators
 from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, too_small, with_larger_inputs
-from autotest.gradients.programs import NotNumeric, SingularMatrix, check_program
+from autotest.gradients.program_function import NotNumeric, SingularMatrix
+from autotest.gradients.programs import check_program
 from autotest.program import Program
 from autotest.program.paths import gradient_of
 from autotest.report import gradients as report

@@ -13,7 +13,7 @@ from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.evidence import magnitude_of
 from autotest.gradients.function import Real, from_reals, is_varied, real_shape, reals, reals_of
-from autotest.gradients.programs import ProgramFunction, differentiated
+from autotest.gradients.program_function import ProgramFunction, differentiated
 from autotest.gradients.rule import RULE
 from autotest.gradients.sums import SumOfInput, row_of_element
 from autotest.program import Array, Call, Program

@@ -10,7 +10,7 @@ import torch
 
 from autotest.frameworks.torch import TorchFramework
 from autotest.gradients.function import FunctionOfInputs, slope
-from autotest.gradients.programs import ProgramFunction
+from autotest.gradients.program_function import ProgramFunction
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 

@@ -51,17 +51,21 @@ class ForkServer:
         signal.set_wakeup_fd(self._wakeup[1], warn_on_full_buffer=False)
         gc.freeze()  # the collector must not touch, and so copy, memory shared with children
         while True:
-            with selectors.DefaultSelector() as selector:
-                selector.register(self._wakeup[0], selectors.EVENT_READ)
-                for client in self._clients:
-                    selector.register(client, selectors.EVENT_READ)
-                ready = [key.fileobj for key, _ in selector.select()]
+            ready = self._ready()
             self._reap()
-            for one in ready:
-                if isinstance(one, socket.socket) and one in self._clients:
-                    task = self._answer(one)
-                    if task is not None:
-                        return task
+            for client in ready:
+                task = self._answer(client) if client in self._clients else None
+                if task is not None:
+                    return task
+
+    def _ready(self) -> list[socket.socket]:
+        """Wait for requests, or for the end of a child; return the clients with requests."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wakeup[0], selectors.EVENT_READ)
+            for client in self._clients:
+                selector.register(client, selectors.EVENT_READ)
+            ready = [key.fileobj for key, _ in selector.select()]
+        return [one for one in ready if isinstance(one, socket.socket)]
 
     def _answer(self, client: socket.socket) -> child.ForkRequest | None:
         try:

@@ -112,7 +112,7 @@ def test_an_argument_is_given_if_other_numbers_fail_too(happens) -> None:
 @pytest.mark.parametrize(("name", "told"), [("p", ["only where p is zero"]), ("dropout", [])])
 def test_a_dropout_of_zero_is_not_needed_where_a_dropout_of_one_hides_the_failure(name: str, told: list[str]) -> None:
     program = Program((Call("function", "nn.TransformerEncoderLayer", (4, 1), {name: 0.0}, 0),), ())
-    of_one_only = {1.0: "passes", 2.0: "neither", -1.0: "neither"}
+    of_one_only = {1.0: "passes", 0.5: "passes", 2.0: "neither", -1.0: "neither"}
     found = argument_clauses(program, [], lambda other, _: of_one_only[other.calls[0].kwargs[name]])  # type: ignore[arg-type, return-value]
     assert [*found] == told
 

@@ -17,7 +17,7 @@ from autotest.program.semantics import is_backward
 #: The names of arguments for a dimension, whose negative values count from the last one.
 _DIMENSIONS: Final = frozenset(("dim", "axis", "dim0", "dim1"))
 #: Numbers with which a failure that needs a zero is tried.
-_NOT_ZERO: Final = (1, 2, -1)
+_NOT_ZERO: Final = (1, 2, -1, 0.5)
 #: The argument of layers with which results are random unless it is 0 or 1, which drops what the failure is in.
 _RANDOM: Final = "dropout"
 #: What a fraction with which a failure is tried is multiplied by, once a smaller one and then greater ones.
@@ -111,8 +111,8 @@ def _of_flag(argument: Argument) -> str:
 
 
 def _needs_zero(program: Program, argument: Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]) -> bool:
-    kind = type(argument.value)
-    return ends([argument.given(program, kind(other)) for other in _NOT_ZERO]) == "passes"
+    others = [type(argument.value)(other) for other in _NOT_ZERO]
+    return ends([argument.given(program, other) for other in others if other]) == "passes"
 
 
 def _needs_its_number(

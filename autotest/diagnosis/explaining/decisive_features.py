@@ -280,10 +280,13 @@ class _Features:
             pairs = zip(self.inputs, merged, strict=True)
             lower = self._with([item.with_data(item.array.data.reshape(shape)) for item, shape in pairs])
         higher = self._with([item.with_data(item.array.data[None]) for item in self.inputs])
-        if rank == 0 and higher == "passes":
-            yield "only with rank 0"
-        elif lower == higher == "passes":
-            yield f"only with rank {rank}"
+        if higher == "passes" and (rank == 0 or lower == "passes"):
+            # The rank of an input may not matter beside that of another one, as in ``x[mask]``.
+            alone = [self._with([item.with_data(item.array.data[None])]) for item in self.inputs]
+            concerned = [item for item, ending in zip(self.inputs, alone, strict=True) if ending != "fails"]
+            whole = len(concerned) == len(self.inputs)
+            if concerned:
+                yield f"only with rank {rank}{'' if whole else self._of(*concerned)}"
         elif lower == "passes" and rank > 1:
             yield f"needs rank {rank} or more"
 

@@ -263,6 +263,8 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
         if data.dtype.kind != "u" and data.size > 1:  # the greatest and the least number are further apart
             signs = 1 - 2 * (np.arange(data.size) % 2).reshape(data.shape)
             yield (almost * signs).astype(data.dtype)
+    if found.most is not None and data.dtype.kind == "f" and data.size > 1:  # as close to each other as they were
+        yield (data + (_ABOVE[0] * found.most - float(data.min()))).astype(data.dtype)
     wide = data if data.dtype.kind == "f" else data.astype(np.int64)  # an unsigned dtype does not hold -1
     for shift in _SHIFTS:
         if len(holdable([float(data.min()) + shift, float(data.max()) + shift], data.dtype)) == 2:

@@ -26,6 +26,8 @@ _NEXT = (1e-3, 1e-6)
 _FACTORS = (0.5, 2.0, 10.0)
 #: What no number of `_rising` is. Equal numbers, which others may be filled with, hide what an operator compares.
 _OF_NO_RISING_NUMBER = frozenset(("zero", "negative", "zero or negative", "NaN", "infinite", "-0.0", "subnormal"))
+#: The claims on numbers which those that are greater by a whole number are not.
+_NOT_POSITIVE = frozenset(("zero", "negative", "zero or negative"))
 #: The beginnings of claims that a number is great, which smaller numbers in all inputs are not.
 _GREAT = ("above", "greater", "at least")
 #: The beginning of claims that a number is small, and what is added to numbers that then are not.
@@ -51,7 +53,7 @@ def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInput
         others: the other inputs.
         run: runs the program with other inputs.
     """
-    if _fails_shorter(claim, item, others, run):
+    if _fails_shorter(claim, item, others, run) or _fails_moved(claim, item, others, run):
         return None
     if holds_beside(claim, item, others, run) and not _fails_in_pairs(claim, item, others, run, everywhere=False):
         return [item]
@@ -74,6 +76,34 @@ def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInput
         everywhere += [[item.with_data(data), *more] for data in without for more in moved]
     refuted = _fails(everywhere, run) or _fails_in_pairs(claim, item, others, run, everywhere=True)
     return None if refuted else [item, *others]
+
+
+def _fails_moved(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInputs) -> bool:
+    """Whether a number that is zero or negative need not be: the failure may be about differences, or about an index.
+
+    All inputs are moved by one whole number, and indices by one place of what they may be about.
+    """
+    own = item.array.data
+    if claim.text not in _NOT_POSITIVE or not own.size or not np.isfinite(own).all():
+        return False
+    shift = 1 - int(np.floor(own.min()))
+    inputs = [item, *_numeric(others)]
+    moved = [one.array.data.astype(np.float64) + shift for one in inputs]
+    together = [
+        one.with_data(data.astype(one.array.data.dtype))
+        for one, data in zip(inputs, moved, strict=True)
+        if len(holdable([float(data.min()), float(data.max())], one.array.data.dtype)) == 2
+    ]
+    if len(together) == len(inputs) > 1 and run(together) == "fails":
+        return True
+    if own.dtype.kind != "i":
+        return False
+    for size in {size for other in others for size in other.array.data.shape}:
+        places = np.where(own < 0, own + size, own)
+        grown = [other.with_size(size, size + 1) for other in others if size in other.array.data.shape]
+        if places.min() >= 0 and run([item.with_data((places + 1).astype(own.dtype)), *grown]) == "fails":
+            return True
+    return False
 
 
 def _fails_shorter(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInputs) -> bool:

@@ -55,3 +55,21 @@ def test_a_gradient_that_is_wrong_at_zero_is_shown_with_a_cotangent_of_one() -> 
 def test_zeros_are_pushed_back_if_only_these_fail() -> None:
     of_zeros = with_gradient(lost_at(lambda gradient: gradient == 0))
     assert shrunk(of_zeros) == ([0.0], [0.0])
+
+
+def test_a_cotangent_that_cannot_become_smaller_is_all_ones() -> None:
+    def body() -> Any:
+        x = at.random_tensor(shape=(3,), low=0.1, high=1, requires_grad=True)
+        y = dual.zeros(4, 3)
+        y.copy_(x)
+        y[0] = x
+        y.backward(at.random_tensor(shape=(4, 3), low=0.1, high=1, requires_grad=False))
+
+    without = FaultyTorch(tensors={"copy_": lambda copy: lambda y, x: copy(y, x.detach())})
+    pair = Pair(TorchFramework(), without)
+    agreement = agree(run_trial(body, 0, SETTINGS, pair).program, pair, SETTINGS)
+    failure = failure_of(agreement, examine(agreement, pair, SETTINGS), pair, SETTINGS)
+    found = Shrinker(agreement, failure, ProgramJudge(pair, SETTINGS), 60.0).shrink()
+    (given,) = cotangent_arrays(found.agreement.program)
+    assert set(found.agreement.program.arrays[given].data.reshape(-1).tolist()) == {1.0}
+    assert found.executions < 150

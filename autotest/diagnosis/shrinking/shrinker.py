@@ -267,7 +267,7 @@ class Shrinker:
         self.result.executions += 1
         self.result.calls_run += len(program.calls)
         fitting = self._runnable(program)
-        if fitting is None:
+        if fitting is None or not reduction.is_simpler(fitting, best.program):  # a cotangent may have grown again
             return False
         agreement = self._judging.examined(fitting)
         alike = self._failure.shown_by(agreement) and self._wide_holds(agreement) and self._class_holds(agreement)

@@ -153,6 +153,8 @@ class ComparedGradients:
     pushed: int | None
     #: Whether both sides made all calls.
     complete: bool
+    #: Places where the reference had a gradient, and the candidate a result through which none passes.
+    cut: Set[Place]
 
 
 def compare_gradients(program: Program, pair: Pair, how: Comparison) -> ComparedGradients:
@@ -163,8 +165,10 @@ def compare_gradients(program: Program, pair: Pair, how: Comparison) -> Compared
         place: (one, other.gradients.get(place)) for place, one in own.gradients.items() if place not in other.lost
     }
     agrees = {place: not _differ(*both, how) for place, both in pairs.items()}
+    reached = {place for place, gradient in own.gradients.items() if gradient is not None}
+    cut = reached - other.gradients.keys() - other.lost
     return ComparedGradients(
-        pairs, agrees, own.lost | other.lost, own.gradients, pushed, own.complete and other.complete
+        pairs, agrees, own.lost | other.lost, own.gradients, pushed, own.complete and other.complete, cut
     )
 
 

@@ -6,7 +6,7 @@ A wrong gradient reaches every leaf behind the call, so the first call that read
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison
@@ -175,6 +175,8 @@ class _Compared:
     pushed: int
     #: The compared gradients.
     pairs: PairedGradients
+    #: The slots of the calls through whose results no gradient of the candidate passes.
+    cut: Set[int]
 
     @classmethod
     def of(cls, readers: _Readers, pair: Pair, how: Comparison) -> _Compared | None:
@@ -195,7 +197,7 @@ class _Compared:
             if (call.slot, "") in found.lost or (_passes(call) and writes(call)):
                 states.setdefault(call.slot, None)
         agrees = {(readers.own.get(slot, slot), suffix): agreed for (slot, suffix), agreed in found.agrees.items()}
-        return cls(readers, how, agrees, states, found.pushed, found.pairs)
+        return cls(readers, how, agrees, states, found.pushed, found.pairs, {slot for slot, _ in found.cut})
 
     def operator(self, place: Place, pair: Pair) -> str:
         """Return the operator whose backward makes the gradient at `place` wrong; "" if it is unclear."""
@@ -222,7 +224,8 @@ class _Compared:
             wrong = [reader for reader in following if states[reader] is False]
             if wrong:
                 wrong_result.add(slot)
-                blamed[slot] = frozenset().union(*(blamed[reader] for reader in wrong))
+                whose = ({reader} if reader in self.cut else blamed[reader] for reader in wrong)
+                blamed[slot] = frozenset().union(*whose)
             else:
                 unknown = (blamed[reader] for reader in following if states[reader] is None)
                 blamed[slot] = frozenset(following).difference(wrong_result).union(*unknown)

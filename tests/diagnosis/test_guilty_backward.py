@@ -146,6 +146,14 @@ def assigned_items() -> Any:
     return dual.tanh(value)
 
 
+def copied_and_assigned() -> Any:
+    x = leaf(4)
+    value = dual.zeros(3, 4)
+    value.copy_(x)
+    value[0] = x
+    return value
+
+
 def parts_of_a_split() -> Any:
     one, other = dual.split(leaf(), 2, dim=1)
     return dual.tanh(one) * dual.sin(other)
@@ -191,6 +199,7 @@ BODIES: dict[Callable[[], Any], str] = {
     one_layer_twice: "tanh sin nn.Linear",
     written_in_place: "tanh exp add_",
     assigned_items: "tanh sin",
+    copied_and_assigned: "copy_",
     parts_of_a_split: "tanh sin split",
     two_backward_calls: "tanh sin exp",
     without_a_gradient_in_between: "tanh sin",
@@ -218,6 +227,7 @@ def _wrong_addition(_: Any) -> Any:
 FAULTS = {
     "nn.Linear": FaultyTorch({"nn.Linear": _wrong_linear}),
     "add_": FaultyTorch(tensors={"add_": _wrong_addition}),
+    "copy_": FaultyTorch(tensors={"copy_": lambda copy: lambda value, other: copy(value, other.detach())}),
 }
 CASES = [(body, guilty) for body, named in BODIES.items() for guilty in named.split()]
 

@@ -12,7 +12,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.attribution.influences import influences
 from autotest.diagnosis.attribution.lockstep import first_divergent_in, first_unlike_in_zeros
 from autotest.frameworks import Framework, Pair
-from autotest.program import Program
+from autotest.program import Program, operator_of
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
 from autotest.program.semantics import OPERATIONS, clips_gradients, is_backward, is_module_call, is_step, writes
@@ -151,7 +151,8 @@ class _Search:
     def _backward(self) -> Located:
         """Return the first call of the backward whose outgoing gradients differ although the incoming ones agree."""
         found, first = suspects(self.program, self.pair, self.settings), self.first
-        raising = MismatchNames(self.program, self.pair, self.settings).raising_call(first)
+        names = MismatchNames(self.program, self.pair, self.settings)
+        raising = names.raising_call(first)
         guilty = None if raising is None else raising.slot
         slots = found.slots if guilty is None else [guilty, *(slot for slot in found.slots if slot != guilty)]
         rounding: Located | None = None
@@ -173,7 +174,9 @@ class _Search:
             return rounding
         raised = first.slot if first.symptom in ("exception", "accepted", "out of memory") else None
         raised = raised if guilty is None else guilty
-        hint = found.slots[0] if found.slots else None
+        named = names.operator(first) if len(found.slots) > 1 else ""
+        alike = (slot for slot in found.slots if operator_of(self.program.calls, slot) == named)
+        hint = next(alike, found.slots[0] if found.slots else None)
         return Located(raised, hint=hint, gradients=found.pairs)
 
     def _alone(

@@ -65,11 +65,20 @@ class GuiltyBackward:
             self._found[place] = self._searched(slot, suffix)
         return self._found[place]
 
-    def _searched(self, slot: int, suffix: str) -> str:
+    def agrees(self, slot: int, suffix: str) -> bool:
+        """Return whether the gradient of a leaf agrees in double precision and in the program's own."""
+        _, new = self._readers()
+        found = [*self._replays()] if slot in new else []
+        return bool(found) and all(compared.agrees.get((places[new[slot]], suffix)) for compared, places in found)
+
+    def _readers(self) -> tuple[_Readers, Mapping[int, int]]:
         if self._plain is None:
             plain, moved = unrolled(self.program)
             self._plain = _Readers.of(plain), moved
-        readers, new = self._plain
+        return self._plain
+
+    def _searched(self, slot: int, suffix: str) -> str:
+        readers, new = self._readers()
         if slot not in new or not readers.comparable:
             return ""
         clipping = {operator_of(self.program.calls, call.slot) for call in self.program.calls if clips_gradients(call)}
@@ -99,8 +108,7 @@ class GuiltyBackward:
                 yield found
 
     def _replayed(self, tolerance: Tolerance, *, wide: bool) -> tuple[_Compared, Mapping[int, int]] | None:
-        assert self._plain is not None
-        plain = self._plain[0].program
+        plain = self._readers()[0].program
         program, places = widened(plain) if wide else (plain, {call.slot: call.slot for call in plain.calls})
         # A candidate may compute in single precision what should be double.
         checks = self.settings.check_dtype and not wide

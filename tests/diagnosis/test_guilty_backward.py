@@ -258,6 +258,26 @@ def test_a_gradient_that_a_call_returns_for_an_input_in_strided_memory_has_the_o
     assert identity_of_trial(outcome, Settings()).operator == "tanh"
 
 
+def test_gradients_that_a_call_returns_in_another_order_are_its_own_fault() -> None:
+    def body() -> Any:
+        x, y = leaf(), leaf()
+        return dual.autograd.grad((dual.tanh(x) * dual.exp(y)).sum(), [x, y])
+
+    reversing = FaultyTorch({"autograd.grad": lambda grad: lambda *args: tuple(reversed(grad(*args)))})
+    assert {identity_of_trial(trial(body, reversing), Settings()).operator} == {"autograd.grad"}
+
+
+def test_a_gradient_that_a_call_returns_wrong_in_one_precision_only_is_the_operators_fault() -> None:
+    def body() -> Any:
+        x = at.random_tensor(shape=(3, 4), low=-1, high=1, dtype="float32")
+        return dual.autograd.grad(dual.tanh(x), [x], x)[0]
+
+    def in_single(tanh: Any) -> Any:
+        return lambda x: (twice(tanh) if str(x.dtype) == "torch.float32" else tanh)(x)
+
+    assert {identity_of_trial(trial(body, FaultyTorch({"tanh": in_single})), Settings()).operator} == {"tanh"}
+
+
 def test_the_heading_of_a_gradient_that_a_call_returns_has_the_operator_of_its_key() -> None:
     def body() -> Any:
         x = leaf()

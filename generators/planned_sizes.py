@@ -133,6 +133,8 @@ def _make_small(features: TrialFeatures, sizes: list[Any], free: Sequence[int], 
     if level == "small" and (alone or (len(sizes) > 1 and values == "zeros")):
         # The last element, which decides any(), all() or NaN, comes after whole blocks.
         sizes[free[-1]] = (2 if alone else 4) * VECTOR + 1
+    if level == "small" and values == "tiny" and len(sizes) > 2 and len(free) > 1:
+        sizes[free[0]] = 1  # a batch of one, in all arrays of a trial in which they have one shape
     if level == "ones":
         for axis in some_axes(features, free, "sizes"):
             sizes[axis] = 1

@@ -31,3 +31,11 @@ def test_a_matrix_is_square_once_contiguous_and_once_transposed(dims: Any, test:
 def test_the_matrices_of_a_batch_are_square_whatever_its_size_is(test: int) -> None:
     drawn = trials(lambda: explored_array(3, (random(5, 7), random(2, 5), None)), test)
     assert any(one.data.shape[1] == one.data.shape[2] and one.layout == "transposed" for one in drawn)
+
+
+@pytest.mark.parametrize("test", range(3))
+@pytest.mark.parametrize("dims", [(None, None, None), (None, None, 4), (None, 3, None, None)])
+def test_all_of_several_arrays_of_one_shape_are_a_batch_of_one_in_some_trial(dims: Any, test: int) -> None:
+    drawn = trials(lambda: [explored_array(len(dims), dims).data.shape for _ in range(3)], test)
+    alike = [shapes[0] for shapes in drawn if len(set(shapes)) == 1]
+    assert any(shape[0] == 1 and min(shape[1:]) > 1 for shape in alike)

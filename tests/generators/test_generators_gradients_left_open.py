@@ -47,6 +47,12 @@ def test_a_test_of_one_tensor_has_gradients_of_all_sizes_and_layouts_in_both_pre
         assert lost <= {tuple(map(one.level, levels)) for one in left}
 
 
+def test_longer_runs_have_nan_and_infinities_without_gradients() -> None:
+    """Frameworks take other paths for inference, whose fault may be about these."""
+    left_out = [index for index in range(200) if drawn(index)[0] == [False] * 3]
+    assert {"nan", "infinite"} <= {row(index).level("values") for index in left_out}
+
+
 def test_a_source_says_whether_the_plan_left_out_gradients() -> None:
     for index in range(20):
         required, source = drawn(index)

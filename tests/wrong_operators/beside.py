@@ -52,6 +52,12 @@ BESIDE = [
         of_first(lambda result, x: through(lambda g, y: as_it_lies(g) if has_gaps_between_matrices(g) else g)(result)),
         lambda: torch.exp(random_tensor(ndim=3)),
     ),
+    Wrong(
+        "softmax of the product of one matrix",
+        "softmax",
+        lambda softmax: lambda x, dim: softmax(x, -2 if len(x) == 1 and x.shape[1] > 1 else dim),
+        lambda: torch.softmax(random_tensor(ndim=3, dim2=4) @ random_tensor(ndim=3, dim2=4).transpose(1, 2), dim=-1),
+    ),
     Wrong("add saturates", "add", of_two(saturated), two("add")),
     Wrong(
         "index_select of more than 1024",

@@ -2,6 +2,7 @@
 
 from autotest.program.calls import (
     COTANGENT,
+    KEPT,
     LAYOUT,
     VIEW,
     Array,
@@ -28,6 +29,7 @@ from autotest.program.operator_names import operator_of
 
 __all__ = [
     "COTANGENT",
+    "KEPT",
     "LAYOUT",
     "VIEW",
     "Array",

@@ -49,6 +49,8 @@ COTANGENT = "cotangent"
 #: The note of the views through which mutations and sweeps lay out a tensor or write into one. Mutations leave their
 #: arguments alone, and a sweep looks at them to tell apart the kinds of its samples.
 VIEW = "view"
+#: The note of the copies of tensors that the next call overwrites.
+KEPT = "kept before it is overwritten"
 #: The note of calls that compute what all random results of one call have in common.
 PROPERTY = "a property of what was drawn"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from autotest.program.calls import LAYOUT, PROPERTY, Call, Ref, leaves, refs
+from autotest.program.calls import KEPT, LAYOUT, PROPERTY, Call, Ref, leaves, refs
 from autotest.program.numpy_scalars import is_whole
 from autotest.program.semantics import backward_arguments, describes, makes_input, pushes_gradients, written
 
@@ -20,6 +20,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     - A module's call and an optimizer's step have the name of their class.
     - An input, a view that gives it its memory layout, and the gradient of a leaf made by a function have the name of
       the first call that computes with it.
+    - A copy of a tensor that the next call overwrites has the name of the tensor.
     - A property of a random result has the name of the call that drew it, if that is in the program.
     - An attribute of an input has the name of the attribute.
     - The result of `autograd.grad`, or of a backward pass through it, has the name of the differentiated operator.
@@ -40,6 +41,8 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
         readers = [*_readers(calls, slot)] if pushed is None else [pushed]
         known_by = next((one for one in readers if one in preferred), next(iter(readers), None))
         return own if known_by is None else operator_of(calls, known_by)
+    if call.note == KEPT and type(call.args[0]) is Ref:
+        return operator_of(calls, call.args[0].slot)
     if call.note == PROPERTY and type(call.args[0]) is Ref:
         owner = calls[call.args[0].slot]
         # An input is named after its first reader, which may be this very call.

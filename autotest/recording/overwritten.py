@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from autotest.program import Call, Operand, Ref, leaves, randomness, refs
+from autotest.program import KEPT, Call, Operand, Ref, leaves, randomness, refs
 from autotest.program.semantics import OPERATIONS, overwrites
 from autotest.recording.record import Record
 
 #: Names of calls that replace the contents of their first operand, for a cheap first check.
 OVERWRITING: Final = randomness.FILLING | {"setitem"}
-#: Note of the calls that this library inserts to copy a tensor before it is overwritten.
-NOTE: Final = "kept before it is overwritten"
 
 
 def about_to_be_overwritten(
@@ -41,4 +39,4 @@ def _computes(call: Call) -> bool:
 
 def is_kept_copy(call: Call) -> bool:
     """Whether `call` was inserted to copy a tensor that the next call overwrites."""
-    return call.note == NOTE
+    return call.note == KEPT

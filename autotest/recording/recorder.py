@@ -13,13 +13,13 @@ from autotest.comparison import Mismatch, Side
 from autotest.comparison.rejection import Rejection, is_mistake
 from autotest.frameworks import ABSENT, Pair
 from autotest.frameworks.pair import Both
-from autotest.program import Array, Call, CallKind, Operand, Ref, operator_of, randomness
+from autotest.program import KEPT, Array, Call, CallKind, Operand, Ref, operator_of, randomness
 from autotest.program.semantics import is_class, is_module_call
 from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.call_observer import current_observer
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import LiveRecord, Lowered, LoweredArguments, lower, lower_arguments, may_be_left_out
-from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
+from autotest.recording.overwritten import OVERWRITING, about_to_be_overwritten
 from autotest.recording.random_shapes import stop_at_random_shape
 from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_known
 from autotest.recording.unread import note_read
@@ -197,7 +197,7 @@ class Recorder(LiveRecord):
     def _keep_copy(self, slot: int) -> None:
         """Copy the value in `slot` on both sides, by a recorded call, so that every replay compares the copy too."""
         made = self.method("clone", (self.expected[slot], self.actual[slot], Ref(slot)))
-        self.calls[made] = self.calls[made]._replace(note=NOTE)
+        self.calls[made] = self.calls[made]._replace(note=KEPT)
 
     def _lacks(self, slot: int, operation: Any, args: Sequence[Any]) -> Any:
         """Return `operation`, or `ABSENT` if the call is of a method that the candidate's object lacks."""

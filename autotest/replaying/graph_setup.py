@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autotest.frameworks import Framework, files
-from autotest.program import Call, Operand, Ref, refs
+from autotest.program import KEPT, Call, Operand, Ref, refs
 from autotest.program.semantics import (
     assigns_items,
     base_name,
@@ -21,7 +21,6 @@ from autotest.program.semantics import (
     writes_first_operand,
     written,
 )
-from autotest.recording.overwritten import NOTE
 from autotest.recording.pairing import is_data
 from autotest.recording.record import Record
 
@@ -79,7 +78,7 @@ class _Known:
         if owner in self.modules or call.kind == "load_state":
             return True
         # A call with this note copies a tensor that is about to be overwritten.
-        if writes_first_operand(call) or call.kind in ("overwrite", "setattr") or call.note == NOTE:
+        if writes_first_operand(call) or call.kind in ("overwrite", "setattr") or call.note == KEPT:
             viewed = self._viewed(owner)
             return viewed in found or id(self._actual[viewed]) in self._held
         # Takes an item out of a list of parameters.

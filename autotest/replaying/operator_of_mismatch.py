@@ -8,6 +8,7 @@ backward raises.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
-from autotest.program import LAYOUT, Program, Ref, operator_of, refs
+from autotest.program import KEPT, LAYOUT, Program, Ref, operator_of, refs
 from autotest.program.influence import contributing, shared_memory
 from autotest.program.randomness import KnownContents, contents_of_result
 from autotest.program.rewriting import upto
@@ -44,6 +45,8 @@ from autotest.results.identity import operator_behind
 
 #: Symptoms of a wrong gradient. ``autograd.grad`` returns it as a value.
 _OF_GRADIENTS = ("gradient", "value", "shape", "dtype")
+#: The items of results by which a place is reached: ``[1][0]``.
+_ITEMS = re.compile(r"\[(\d+)\]")
 #: Symptoms of an exception of one side: of the candidate, or of the reference.
 _OF_EXCEPTIONS = ("exception", "accepted")
 
@@ -78,6 +81,11 @@ class MismatchNames:
         program = self.program
         if mismatch.operator:
             return mismatch.operator
+        kept = program.calls[mismatch.slot] if mismatch.slot < len(program.calls) else None
+        if kept is not None and kept.note == KEPT and _is_value(mismatch):
+            # The copy has what its operand held then, whatever is written into that later.
+            before = MismatchNames(upto(program, kept.slot), self.pair, self.settings)
+            return before.operator(dataclasses.replace(mismatch, slot=kept.args[0].slot))
         if self.traces_gradients and keeping_call(program, self.pair, self.settings, mismatch) is not None:
             return "zero_grad"
         if freezing_call(program, mismatch, self.pair) is not None:
@@ -103,11 +111,13 @@ class MismatchNames:
         that differs only after a call wrote into it comes after the different results that this call used: of
         ``x.masked_fill_(x > 0, 1)`` with a wrong comparison, that is the first.
         """
-        calls = self.program.calls
+        calls, memory = self.program.calls, shared_memory(self.program.calls)
         found = next((one for one in mismatches if one.symptom == "accepted"), mismatches[0])
         for later in mismatches[mismatches.index(found) + 1 :] if _is_value(found) else ():
             if not (_is_value(later) and found.slot < later.slot < len(calls)) or calls[later.slot].kind == "tensor":
                 continue
+            if memory[later.slot] == memory[found.slot]:
+                continue  # another view of what the same call wrote into
             writer = self._writer(found)
             if writer is not None and later.slot in _used_by(self.program, writer):
                 found = later
@@ -185,8 +195,8 @@ def _as_backward(program: Program, mismatch: Mismatch) -> _AsBackward | None:
 
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
     """Return the call after which a tensor first differs; None if it differs before any, or only one may write."""
-    slot = mismatch.slot
-    if not _is_value(mismatch) or slot >= len(program.calls):
+    slot, of_shape = mismatch.slot, (mismatch.stage, mismatch.symptom) == ("forward", "shape")
+    if not (_is_value(mismatch) or of_shape) or slot >= len(program.calls):
         return None
     if makes_module(program.calls[slot]):
         writers = _writers_of_state(program, slot)
@@ -252,6 +262,8 @@ def _contents_after(
         tensor = values[mismatch.slot]
         if isinstance(tensor, framework.module_types):
             tensor = framework.state(tensor).get(mismatch.place.removeprefix("."))
+        for item in _ITEMS.findall(mismatch.place):
+            tensor = tensor[int(item)] if isinstance(tensor, (tuple, list)) else tensor
         if isinstance(tensor, framework.tensor_types):
             found[done - 1] = framework.values([tensor])[0].copied()
 

@@ -6,12 +6,14 @@ A wrong gradient reaches every leaf behind the call, so the first call that read
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from typing import Any
 
 from autotest.base.settings import Settings, Tolerance
-from autotest.comparison import Comparison
+from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.comparison.elementwise import distance
-from autotest.frameworks import Pair
+from autotest.frameworks import Framework, Pair
+from autotest.frameworks.freezing import frozen_copies
 from autotest.program import LAYOUT, Call, Program, Ref, operator_of, reading, refs
 from autotest.program.influence import shared_memory
 from autotest.program.rewriting import assembled, needed, widened
@@ -28,7 +30,7 @@ from autotest.program.semantics import (
 )
 from autotest.program.sequentials import unrolled
 from autotest.replaying.gradient_flow import PairedGradients, compare_gradients, may_pass_gradients
-from autotest.replaying.replay import Place
+from autotest.replaying.replay import Place, replay
 
 #: The tolerance in double precision, unless the test gives one. Rounding errors are far smaller there, so that a call
 #: whose gradients differ by more is wrong.
@@ -91,7 +93,16 @@ class GuiltyBackward:
                 return found
             agreed = compared.agrees.get((places[new[slot]], suffix), False)
         # What a backward computed agrees, and was changed after it.
-        return clipping.pop() if agreed and len(clipping) == 1 else ""
+        return self._clipping(slot, suffix) if agreed and clipping else ""
+
+    def _clipping(self, slot: int, suffix: str) -> str:
+        """Return the first function that scales gradients after which that of a leaf differs; "" if there is none."""
+        calls = self.program.calls
+        slots = [call.slot for call in calls if clips_gradients(call)]
+        own, other = (_gradients_after(self.program, side, (slot, suffix), slots) for side in self.pair.frameworks)
+        how = Comparison("backward", self.settings.gradient_tolerance)
+        differing = (at for at in slots if at in own and at in other and compare_values("", own[at], other[at], how))
+        return next((operator_of(calls, at) for at in differing), "")
 
     def _replays(self) -> Iterator[tuple[_Compared, Mapping[int, int]]]:
         """Yield the compared gradients of the program in double precision, then those in its own.
@@ -298,6 +309,23 @@ class _Compared:
             changed.append(reading(call, instead))
         separate, places = assembled(changed, program.arrays, program.undefined)
         return separate, places, {places[slot] for slot in copies}
+
+
+def _gradients_after(
+    program: Program, framework: Framework, leaf: Place, slots: Collection[int]
+) -> Mapping[int, TensorValue | None]:
+    """Return the gradient of `leaf` after each of the calls in `slots`."""
+    found: dict[int, TensorValue | None] = {}
+
+    def between_calls(done: int, values: list[Any]) -> None:
+        if done - 1 in slots:
+            tensor = values[leaf[0]]
+            if isinstance(tensor, framework.module_types):
+                tensor = framework.parameters(tensor)[leaf[1].removeprefix(".")]
+            (found[done - 1],) = frozen_copies(framework, [framework.gradient(tensor)])
+
+    replay(program, framework, between_calls=between_calls)
+    return found
 
 
 def _slots(call: Call) -> Sequence[int]:

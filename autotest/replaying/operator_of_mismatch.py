@@ -26,8 +26,6 @@ from autotest.program.semantics import (
     argument,
     backward_arguments,
     first_operand,
-    is_module_call,
-    is_step,
     loads_state,
     makes_module,
     pushes_gradients,
@@ -45,6 +43,8 @@ from autotest.results.identity import operator_behind
 
 #: Symptoms of a wrong gradient. ``autograd.grad`` returns it as a value.
 _OF_GRADIENTS = ("gradient", "value", "shape", "dtype")
+#: The beginning of methods of a module that give its state other contents: ``reset_running_stats``.
+_RESETTING = "reset_"
 #: The items of results by which a place is reached: ``[1][0]``.
 _ITEMS = re.compile(r"\[(\d+)\]")
 #: Symptoms of an exception of one side: of the candidate, or of the reference.
@@ -200,8 +200,9 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
         return None
     if makes_module(program.calls[slot]):
         writers = _writers_of_state(program, slot)
-        # The state of a new module is random. It is loaded before the first call that uses it.
-        times = {*writers, min(writers) - 1} if writers else set()
+        # Its own calls and an optimizer's steps may change it between these. The state of a new module is random, and
+        # is loaded before the first call that uses it.
+        times = {*writers, *(writer - 1 for writer in writers)}
     else:
         writers = {call.slot for call in program.calls[slot + 1 :] if call.kind in OPERATIONS and writes(call)}
         readers = _readers(program, slot)
@@ -222,13 +223,12 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
 
 
 def _writers_of_state(program: Program, slot: int) -> set[int]:
-    """Return the operations that write into the state of the module in `slot`, before anything else may change it."""
+    """Return the operations that write into the state of the module in `slot`, besides its own calls and steps."""
     memory = shared_memory(program.calls)
     found = set()
     for call in program.calls[slot + 1 :]:
-        if is_step(call) or (is_module_call(call) and call.args[0] == Ref(slot)):
-            break
-        changed = [first_operand(call)] if loads_state(call) else written(call)
+        whole = loads_state(call) or (call.kind == "method" and call.target.startswith(_RESETTING))
+        changed = [first_operand(call)] if whole else written(call)
         if call.kind in OPERATIONS and any(ref is not None and memory[ref.slot] == memory[slot] for ref in changed):
             found.add(call.slot)
     return found

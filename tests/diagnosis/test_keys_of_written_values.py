@@ -49,12 +49,42 @@ def reshaped() -> Any:
     return x
 
 
+def reset() -> Any:
+    norm = torch.nn.BatchNorm1d(3)
+    x = random_tensor(shape=(4, 3), low=1, high=2, dtype="float32", requires_grad=False)
+    norm(x)
+    norm.reset_running_stats()
+    return norm(x)
+
+
+def clipped_twice() -> None:
+    layer = torch.nn.Linear(4, 3)
+    layer(random_tensor(shape=(2, 4), low=1, high=2, dtype="float32", requires_grad=False)).sum().backward()
+    torch.nn.utils.clip_grad_norm_(layer.parameters(), 3.0)
+    torch.nn.utils.clip_grad_value_(layer.parameters(), 0.1)
+
+
+def _without_the_mean(norm: Any) -> Any:
+    class BatchNorm1d(norm):  # type: ignore[misc]
+        def reset_running_stats(self) -> None:
+            kept = self.running_mean.clone()
+            super().reset_running_stats()
+            if self.running_mean.shape == kept.shape and kept.any():
+                self.running_mean.copy_(kept)
+
+    return BatchNorm1d
+
+
+NORM, VALUE = "nn.utils.clip_grad_norm_", "nn.utils.clip_grad_value_"
 CASES: dict[str, tuple[Callable[[], Any], FaultyTorch]] = {
     "zeros_like": (filled_step_by_step, FaultyTorch({"zeros_like": plus(1.0)})),
     "add_": (overwritten_after_a_change, FaultyTorch(tensors={"add_": lambda add: lambda x, y: add(x, 2 * y)})),
     "sqrt_": (written_through_views, FaultyTorch(tensors={"sqrt_": lambda sqrt: lambda x: sqrt(x).mul_(1.5)})),
     "neg_": (written_through_views, FaultyTorch(tensors={"neg_": lambda neg: lambda x: x})),
     "chunk": (written_through_views, FaultyTorch(tensors={"chunk": returning(lambda made: [y.clone() for y in made])})),
+    "reset_running_stats": (reset, FaultyTorch({"nn.BatchNorm1d": _without_the_mean})),
+    NORM: (clipped_twice, FaultyTorch({NORM: lambda clip: lambda given, most: clip(given, most / 100)})),
+    VALUE: (clipped_twice, FaultyTorch({VALUE: lambda clip: lambda given, most: clip(given, most / 2)})),
     "t_": (reshaped, FaultyTorch(tensors={"t_": lambda t: lambda x: x})),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import itertools
 import sys
@@ -18,6 +19,7 @@ from autotest.frameworks import framework
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.jax import JaxFramework, _JaxNamespace
 from autotest.frameworks.mindspore import MindSporeFramework
+from autotest.frameworks.mlx import MLXFramework
 from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tinygrad_translations import tinygrad_translations
 from autotest.frameworks.torch_arguments import same_padding
@@ -98,6 +100,29 @@ def test_functions_that_jax_has_compiled_are_freed_when_they_are_many(monkeypatc
         for _ in range(300):
             adapter.tensor(Array(np.ones(2, "float32"), "float32"))
     assert (len(jax.listeners), jax.cleared) == (1, 1)
+
+
+class Failing:
+    """Replaces an array of MLX: its computation raises when it is first read, and leaves a buffer without contents."""
+
+    dtype, read = "mlx.core.float32", 0
+
+    def evaluate(self):
+        self.read += 1
+        if self.read == 1:
+            raise RuntimeError("LU factorization failed")
+
+    def __array__(self, dtype=None, copy=None):
+        with contextlib.suppress(RuntimeError):
+            self.evaluate()
+        return np.zeros((2, 2), "float32")
+
+
+def test_what_mlx_raises_when_an_array_is_read_is_raised_although_numpy_would_read_on():
+    adapter, array = MLXFramework(), Failing()
+    adapter.__dict__["root"] = types.SimpleNamespace(bfloat16="bfloat16", eval=Failing.evaluate)
+    with pytest.raises(RuntimeError, match="LU factorization failed"):
+        adapter.numpy(array)
 
 
 INSTALLED = {"mlx": "mlx", "paddle": "paddle", "jax": "jax", "tinygrad": "tinygrad"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import traceback
 from collections.abc import Iterator, Sequence
 
@@ -44,40 +45,11 @@ def account_of(tests: Sequence[Collected], trials: int, crumb: Breadcrumb | None
 
     `crumb` records the current trial and call, in case the process dies.
     """
-    account = GradientAccount()
-
-    def drive(test: Test, context: RunContext) -> None:
-        deadly = context.ledger.deaths(test.id, error_parity=test.settings.check_errors)
-        if deadly:
-            # Running it would only kill the process; the ledger already records this death.
-            account.spared[test.id] = deadly[0].key
-            return
-        if crumb is not None:
-            crumb.test(test.file, test.id, 0)
-        with context.pair.around_trials():
-            keep(test, context)
-
-    def keep(test: Test, context: RunContext) -> None:
-        accepted, reason = 0, ""
-        for index in range(ATTEMPTS_PER_TRIAL * trials):
-            if crumb is not None:
-                crumb.trial(index)
-            outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, context.pair)
-            if outcome.recorder.rejection is not None:
-                reason = reason or outcome.recorder.rejection.reason
-                continue
-            account.add(test.id, uses(outcome, test.settings, _known(outcome, test, context.ledger)))
-            if outcome.complaint:
-                account.refused.setdefault(test.id, outcome.complaint)
-            accepted += 1
-            if accepted >= min(trials, test.settings.n):
-                return
-        if not accepted:
-            account.never[test.id] = reason
-
+    counting = _Counting(GradientAccount(), trials, crumb)
+    account = counting.account
     for item in tests:
         try:
-            with driven_by(drive), contextlib.nullcontext() if crumb is None else notifying(crumb):
+            with driven_by(counting.drive), contextlib.nullcontext() if crumb is None else notifying(crumb):
                 item.call()
         except SkipsItself as error:  # noqa: PERF203 - once a test
             account.skips[item.id] = str(error)
@@ -86,6 +58,45 @@ def account_of(tests: Sequence[Collected], trials: int, crumb: Breadcrumb | None
         except BaseException as error:  # noqa: BLE001 - a body may raise anything, also pytest's outcomes
             account.broken[item.id] = traceback.format_exception_only(type(error), error)[-1].strip()
     return account
+
+
+@dataclasses.dataclass(slots=True)
+class _Counting:
+    """Runs trials of tests and adds what they did with gradients to `account`."""
+
+    account: GradientAccount
+    trials: int
+    crumb: Breadcrumb | None
+
+    def drive(self, test: Test, context: RunContext) -> None:
+        """Run the trials of a test that is called, in place of its own loop."""
+        deadly = context.ledger.deaths(test.id, error_parity=test.settings.check_errors)
+        if deadly:
+            # Running it would only kill the process; the ledger already records this death.
+            self.account.spared[test.id] = deadly[0].key
+            return
+        if self.crumb is not None:
+            self.crumb.test(test.file, test.id, 0)
+        with context.pair.around_trials():
+            self._run(test, context)
+
+    def _run(self, test: Test, context: RunContext) -> None:
+        accepted, reason = 0, ""
+        for index in range(ATTEMPTS_PER_TRIAL * self.trials):
+            if self.crumb is not None:
+                self.crumb.trial(index)
+            outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, context.pair)
+            if outcome.recorder.rejection is not None:
+                reason = reason or outcome.recorder.rejection.reason
+                continue
+            self.account.add(test.id, uses(outcome, test.settings, _known(outcome, test, context.ledger)))
+            if outcome.complaint:
+                self.account.refused.setdefault(test.id, outcome.complaint)
+            accepted += 1
+            if accepted >= min(self.trials, test.settings.n):
+                return
+        if not accepted:
+            self.account.never[test.id] = reason
 
 
 def _known(outcome: Outcome, test: Test, ledger: Ledger) -> str:

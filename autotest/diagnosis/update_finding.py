@@ -48,8 +48,12 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
 
 
 def _of_values(agreement: Agreement) -> Agreement:
-    """Return `agreement` with only the mismatches that an update may cause, in values."""
-    found = [item for item in agreement.mismatches if item.symptom == "value"]
+    """Return `agreement` with only the mismatches that an update may cause, in values.
+
+    If a side raises an exception, all others may be due to that.
+    """
+    raised = any(item.symptom in ("exception", "accepted") for item in agreement.mismatches)
+    found = [item for item in agreement.mismatches if item.symptom == "value" and not raised]
     return dataclasses.replace(agreement, mismatches=found)
 
 

@@ -309,6 +309,17 @@ def test_a_wrong_update_is_not_shrunk_to_a_detach_that_keeps_the_gradient(tmp_pa
     assert (finding.operator, finding.first.symptom) == ("optim.SGD", "value")
 
 
+def test_a_wrong_update_is_not_shrunk_to_an_optimizer_that_raises(tmp_path: Path) -> None:
+    def without_defaults(original: Any) -> Any:
+        return lambda parameters, *, lr, momentum: original(parameters, lr=1.01 * lr, momentum=momentum)
+
+    body = training(lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.5), steps=2)
+    finding = diagnosed(body, {"optim.SGD": without_defaults}, tmp_path)
+    assert finding.program is not None
+    (made,) = (call for call in finding.program.calls if call.target == "optim.SGD")
+    assert {*made.kwargs} == {"lr", "momentum"}
+
+
 def test_a_tolerance_of_the_tests_own_is_law() -> None:
     faulty = FaultyTorch({"optim.Adam": off_by_one_percent("eps")})
     assert trial(training(OPTIMIZERS["Adam"]), faulty, rtol=1e-4, atol=1e-5).update is None

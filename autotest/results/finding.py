@@ -10,7 +10,8 @@ from typing import Any
 from autotest.comparison import Mismatch
 from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
-from autotest.program.semantics import pushes_gradients
+from autotest.program.rewriting import needed, upto
+from autotest.program.semantics import differentiated_slots, pushes_gradients
 from autotest.results.identity import Identity, identity_of, operator_behind
 from autotest.results.layers import ByLayer
 from autotest.results.verification import Verification
@@ -106,10 +107,20 @@ class Finding:
             found = self.first.operator
         elif program is None:
             found = known
-        elif known and slot < len(program.calls) and pushes_gradients(program.calls[slot]):
+        elif known and slot < len(program.calls) and _may_be_of(program, slot, known):
             found = known  # what a backward does, such as to die, belongs to the operator that it differentiates
         elif self.divergent is None:
             found = operator_behind(program.calls, self.first)
         else:
             found = operator_of(program.calls, self.divergent)
         return found or self.first.name
+
+
+def _may_be_of(program: Program, slot: int, operator: str) -> bool:
+    """Whether the call in `slot` is a backward pass that may pass `operator`, unless that is only elsewhere."""
+    calls = program.calls
+    if not pushes_gradients(calls[slot]):
+        return False
+    passed = needed(upto(program, slot), differentiated_slots(calls[slot]))
+    named = {call.slot for call in calls if operator_of(calls, call.slot) == operator}
+    return not named or operator == calls[slot].target or not passed.isdisjoint(named)

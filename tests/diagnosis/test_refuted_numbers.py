@@ -38,6 +38,14 @@ def test_a_zero_is_not_needed_if_both_numbers_may_be_greater_by_a_whole_one(happ
     assert "zero" not in told
 
 
+def test_a_great_whole_number_is_told_with_all_of_its_digits(happens) -> None:
+    def as_int32(gt: Any) -> Any:
+        return lambda x, y: gt(x, min(y, 2**31 - 1))
+
+    told = happens("gt", as_int32, lambda: torch.gt(random_tensor(ndim=1, dtype="int64"), 2**31))
+    assert told == "only where an element is 2147483648"
+
+
 def indexed(getitem: Any) -> Any:
     """Return an indexing that confuses the dimensions of two index tensors apart from each other."""
 

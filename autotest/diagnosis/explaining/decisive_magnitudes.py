@@ -168,7 +168,9 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
             return None
     found, text, exact = _Range(least, most, sign), "", False
     if least is not None and most is not None and most < 1.02 * least:
-        text, exact = f"{greatest:.6g}" if sign else f"of magnitude {abs(greatest):.6g}", True
+        whole = int(data.reshape(-1)[place]) if data.dtype.kind in "iu" else None
+        number = f"{greatest:.6g}" if whole is None else str(whole)
+        text, exact = number if sign else f"of magnitude {number.removeprefix('-')}", True
         if data.dtype.kind == "f" and "fails" in [at(1 + beside) for one in _BESIDE for beside in (one, -one)]:
             text, exact = f"about {greatest:.3g}" if sign else f"of magnitude about {abs(greatest):.3g}", False
     holds = _is(abs(greatest)) if exact else found.holds

@@ -34,7 +34,7 @@ _OF_SIZED: Final = 4
 _OTHER: Final = MappingProxyType({_OF_SIZED: 5, 5: 6, 10: 3, 11: 1, 13: 4, 16: 7, 17: 2})
 
 #: By how many trials the kinds move from a block to the next. Later blocks have NaN and infinities in their first rows.
-_SHIFT: Final = 7
+_SHIFT: Final = 3
 
 
 def drawn_requires_grad(*, is_sized: bool = True) -> bool:

@@ -112,7 +112,7 @@ try:
     status = subprocess.run([sys.executable, __file__, "child"], timeout={patience}).returncode
 except subprocess.TimeoutExpired:
     sys.exit(print("DIFFERS: {candidate} hangs: no answer in {patience} s") or 1)
-if status == {survived}:
+if status == {survived}:  # it has not died
     sys.exit(print("same"))
 print(f"DIFFERS: {candidate} ends with status {{status}} (a negative one is the signal that killed it)")
 sys.exit(1)

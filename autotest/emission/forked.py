@@ -19,7 +19,7 @@ signal.alarm(0 if child else {patience})
 with contextlib.suppress(Exception):  # an exception is not a crash
     read(program({reference} if child else {candidate}))
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else os._exit({survived})
-if status in ({survived}, -signal.SIGALRM):
+if status in ({survived}, -signal.SIGALRM):  # {survived}: it has not died
     sys.exit(print("same") if status == {survived} else print("cannot tell: no answer in {patience} s") or 2)
 print(f"DIFFERS: {candidate_name} ends with status {{status}} (a negative one is the signal that killed it)")
 sys.exit(1)

@@ -105,7 +105,7 @@ except Exception as error:
 run = subprocess.run([sys.executable, __file__, "child"], stdout=subprocess.PIPE, text=True)
 if run.returncode in (1, 2):
     sys.exit(print("cannot tell:", run.stdout.strip()) or 2)
-if run.returncode == {survived}:
+if run.returncode == {survived}:  # it has not died
     sys.exit(print("same"))
 print(f"DIFFERS: {candidate} ends with status {{run.returncode}} (a negative one is the signal that killed it)")
 sys.exit(1)

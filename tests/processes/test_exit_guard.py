@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +85,7 @@ def test_every_other_end_is_as_it_was(code: str, status: int) -> None:
     assert status_of(code) == status
 
 
-def test_a_decorated_test_is_such_a_block() -> None:
+def test_a_decorated_test_is_such_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path))
     decorated = "from autotest import autotest\nautotest(n=1, candidate='torch')(lambda: leave(0))()"
     assert status_of(decorated) == -signal.SIGABRT

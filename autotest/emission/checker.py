@@ -207,7 +207,7 @@ _HANGS = (
     if sys.argv[1:] == ["--side", "{candidate_name}"]:
         print("imported", flush=True)
         print("{candidate_name} " + {told}, flush=True)
-        os._exit(0)
+        os._exit({survived})
     child = subprocess.Popen(
         [sys.executable, __file__, "--side", "{candidate_name}"], stdout=subprocess.PIPE, text=True
     )
@@ -224,8 +224,9 @@ _HANGS = (
     finally:
         child.kill()
     status = signal.Signals(-child.returncode).name if child.returncode < 0 else child.returncode
-    print("same" if status == 0 else f"DIFFERS: {candidate_name} dies: {{status}}; {reference_name} {{expected}}")
-    sys.exit(0 if status == 0 else 1)
+    alive = status == {survived}
+    print("same" if alive else f"DIFFERS: {candidate_name} dies: {{status}}; {reference_name} {{expected}}")
+    sys.exit(0 if alive else 1)
 """
 )
 
@@ -336,6 +337,7 @@ def dies(sides: dict[str, str], runs: Runs, *, raising: bool, hangs: bool) -> st
         timeout=f"{runs.timeout:g}",
         told=told if runs.calls == 1 else f"[{told} for _ in range({runs.calls})][-1]",
         processes=runs.processes,
+        survived=SURVIVED,
         **sides,
     )
 

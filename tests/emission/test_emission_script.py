@@ -147,6 +147,8 @@ def test_refusals(tmp_path, program, symptom, reference, candidate, status):
         ("crash", "healthy", 0, "same"),
         ("out of memory", "raises", 1, "raises raises RuntimeError: no such kernel"),
         ("hang", "hangs", 1, "hangs hangs: no answer in 1.5 s"),
+        ("hang", "gives_up", 1, "gives_up dies: 0"),
+        ("hang", "healthy", 0, "same"),
         ("crash", "hangs", 1, "hangs hangs: no answer in 1.5 s"),
     ],
 )

@@ -14,6 +14,7 @@ from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework, Pair
+from autotest.program import same_bits
 from autotest.replaying.module_alone import state_of
 from autotest.results.zeros_tally import ZerosOfStage
 
@@ -119,8 +120,7 @@ def check_unwritten(sides: Sequence[str], left: Mapping[str, TensorValue], found
     Tensors of two frameworks can share memory: OneFlow's `from_numpy` copies nothing.
     """
     for name, before in left.items():
-        after = found[name].data
-        if before.data.shape != after.shape or before.data.tobytes() != after.tobytes():
+        if not same_bits(before.data, found[name].data):
             raise UsageError(
                 f"align: a step of the {sides[0]} model also changed {name} of the {sides[1]} model, because they "
                 "share memory: make the port with copies, such as from_numpy(array.copy())"

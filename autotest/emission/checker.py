@@ -161,7 +161,7 @@ _CHILD = (
     + """\
     if sys.argv[1:] == ["--side", "{candidate_name}"]:
         print("{candidate_name}", *({told}).split(), flush=True)
-        os._exit(0)
+        os._exit({survived})
     expected = run({reference})
 """
 )
@@ -329,11 +329,11 @@ def dies(sides: dict[str, str], runs: Runs, *, raising: bool, hangs: bool) -> st
         raising: whether raising an exception counts as dying.
         hangs: whether the candidate hangs instead; used only for a single run.
     """
-    alive = 'child.stdout.endswith("returns\\n")' if raising else "child.stdout"
+    survives = f"child.returncode == {SURVIVED}"
     told = f"run({sides['candidate']})"
     once = _HANGS if hangs else _CHILD + _DIES
     return (_CHILD + _DIES_IN_SOME_RUNS if runs.often else once).format(
-        alive=f"(child.returncode == 0 and {alive})",
+        alive=f'({survives} and child.stdout.endswith("returns\\n"))' if raising else f"({survives})",
         timeout=f"{runs.timeout:g}",
         told=told if runs.calls == 1 else f"[{told} for _ in range({runs.calls})][-1]",
         processes=runs.processes,

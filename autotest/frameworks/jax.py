@@ -124,10 +124,6 @@ class JaxFramework(Functional):
         return root
 
     @functools.cached_property
-    def _compiled(self) -> _CompiledFunctions:
-        return _compiled_functions(self.root)
-
-    @functools.cached_property
     def spelling(self) -> Mapping[str, Pure]:
         return numpy_translations(_JaxNamespace(self.root))
 
@@ -135,7 +131,7 @@ class JaxFramework(Functional):
         return (self.root.Array,)
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> TapeTensor:
-        self._compiled.free_many()  # here, no function is being differentiated
+        _compiled_functions(self.root).free_many()  # here, no function is being differentiated
         return super().tensor(array, device=device, requires_grad=requires_grad)
 
     def transcribing(self) -> tuple[Framework, Transcript] | None:

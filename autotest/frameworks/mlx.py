@@ -60,9 +60,8 @@ class MLXFramework(Functional):
     def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
         if array.dtype == self.root.bfloat16:
             array = array.astype(self.root.float32)
-        self.root.eval(
-            array
-        )  # NumPy would take an exception for a missing buffer, and read what is there the second time
+        # NumPy would take an exception for a missing buffer, and read what is there the second time.
+        self.root.eval(array)
         return np.array(array)
 
     def dtype_of_array(self, array: ArrayLike) -> str:

@@ -17,10 +17,10 @@ def transforms(mx: Any) -> dict[str, Callable[..., Any]]:
         return lambda input, n=None, dim=-1, norm=None: own(floating(input), n, dim, norm or "backward")
 
     def along_two(own: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda input, s=None, dim=(-2, -1), norm=None: own(floating(input), s, dim, norm or "backward")
+        return along_several(own, (-2, -1))
 
-    def along_several(own: Callable[..., Any]) -> Callable[..., Any]:
-        def transformed(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    def along_several(own: Callable[..., Any], dims: tuple[int, ...] | None = None) -> Callable[..., Any]:
+        def transformed(input: Any, s: Any = None, dim: Any = dims, norm: str | None = None) -> Any:
             axes = tuple(range(-len(s), 0)) if dim is None and s is not None else dim
             return own(floating(input), s, axes, norm or "backward")
 

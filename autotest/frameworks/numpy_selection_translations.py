@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ def selections(mx: Any) -> dict[str, Callable[..., Any]]:
             return parts(input, dim, [*range(split_size, length, split_size), length])
         if sum(split_size) != length:
             raise ValueError(f"split: expected sizes that add up to {length}, got {list(split_size)}")
-        return parts(input, dim, [sum(split_size[: at + 1]) for at in range(len(split_size))])
+        return parts(input, dim, [*itertools.accumulate(split_size)])
 
     def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         size = -(-input.shape[dim] // chunks)

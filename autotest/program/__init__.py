@@ -22,6 +22,7 @@ from autotest.program.calls import (
     plain_container,
     reading,
     refs,
+    same_bits,
     with_leaves,
     without_keyword,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "plain_container",
     "reading",
     "refs",
+    "same_bits",
     "with_leaves",
     "without_keyword",
 ]

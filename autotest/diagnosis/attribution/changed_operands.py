@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autotest.comparison import TensorValue
 from autotest.frameworks import Framework, Pair
-from autotest.program import Program, operator_of
+from autotest.program import Program, operator_of, same_bits
 from autotest.program.rewriting import upto
 from autotest.program.semantics import is_module_call, written
 from autotest.replaying.agreement import results_of_side
@@ -29,4 +29,4 @@ def _is_changed(program: Program, place: Place, writer: int, side: Framework, pa
     )
     if type(before) is not TensorValue or type(after) is not TensorValue:
         return None
-    return before.data.shape != after.data.shape or before.data.tobytes() != after.data.tobytes()
+    return not same_bits(before.data, after.data)

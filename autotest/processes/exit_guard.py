@@ -38,34 +38,33 @@ def _guard() -> _Guard | None:
 
 
 class _Guard:
-    """A handler that glibc calls first when native code calls `exit`; it is registered inside of blocks only.
+    """A handler that glibc calls when native code calls `exit`.
 
-    Outside of them, the handler would be called after the end of the interpreter, whose code it is.
+    It is registered once: glibc goes through the handlers of all libraries to remove one, which takes longer than a
+    trial. It is removed before the interpreter ends, whose code it is.
     """
 
     def __init__(self, libc: Any) -> None:
-        self._register, self._finalize = libc["__cxa_atexit"], libc["__cxa_finalize"]
         self._depth = 0
         self._process = 0
         self._handler = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._exiting)
-        #: Its address identifies the handler among all that are registered.
-        self._owner = ctypes.byref(ctypes.c_char())
-        atexit.register(self._unregister)  # for a fork inside of a block that ends as an interpreter does
+        owner = ctypes.byref(ctypes.c_char())  # its address identifies the handler among all that are registered
+        libc["__cxa_atexit"](self._handler, None, owner)
+        atexit.register(self._remove, libc["__cxa_finalize"], owner)
 
     def arm(self) -> None:
         self._depth += 1
         if self._depth == 1:
             self._process = os.getpid()
-            self._register(self._handler, None, self._owner)
 
     def disarm(self) -> None:
         self._depth -= 1
         if not self._depth:
-            self._unregister()
+            self._process = 0
 
-    def _unregister(self) -> None:
-        self._process = 0
-        self._finalize(self._owner)  # which calls the handler
+    def _remove(self, finalize: Any, owner: object) -> None:
+        self._process = 0  # also in a fork inside of a block that ends as an interpreter does
+        finalize(owner)  # which calls the handler
 
     def _exiting(self, argument: object) -> None:
         if self._process == os.getpid():

@@ -44,7 +44,7 @@ class Contenders:
         os.environ["ONEFLOW_TEST_CPU_ONLY"] = "1"
         import torch
 
-        from autotest.frameworks.preload import import_oneflow
+        from autotest.frameworks.oneflow_import import import_oneflow
 
         flow = import_oneflow()
         with contextlib.redirect_stdout(io.StringIO()):  # it prints a greeting

@@ -30,7 +30,7 @@ _GENERATORS = """
 """
 _AUTOTEST = """
     import time
-    from autotest.frameworks.preload import import_oneflow
+    from autotest.frameworks.oneflow_import import import_oneflow
     import torch
     import_oneflow()
     begin = time.perf_counter()

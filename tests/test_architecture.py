@@ -85,7 +85,7 @@ READS_VARIABLES: Final = (
     "autotest/frameworks/harvesting.py",
     "autotest/frameworks/jax.py",
     "autotest/frameworks/remote/peer.py",
-    "autotest/frameworks/preload.py",
+    "autotest/frameworks/oneflow_import.py",
     "autotest/frameworks/registry.py",
     "autotest/frameworks/tinygrad.py",
     "autotest/frameworks/torch_compile.py",
@@ -448,7 +448,7 @@ def test_the_readme_lists_the_rooms_in_order_each_with_its_sentence() -> None:
 
 
 def test_the_library_was_found_at_all() -> None:
-    assert {"generators/core.py", "autotest/frameworks/preload.py"} <= set(sources("autotest", "generators"))
+    assert {"generators/core.py", "autotest/frameworks/oneflow_import.py"} <= set(sources("autotest", "generators"))
 
 
 def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:

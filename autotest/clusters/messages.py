@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from autotest.base.library_folder import LIBRARY
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep import Cell
 from autotest.results.sweep_findings import SweepFinding
@@ -116,11 +117,10 @@ class Shutdown(NamedTuple):
 
 def digest_of_library() -> str:
     """Return a digest of this library's source, which is equal for identical copies."""
-    root = Path(__file__).parents[2]
     total = hashlib.sha256()
     for package in ("autotest", "generators"):
-        for file in sorted((root / package).rglob("*.py")):
-            total.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+        for file in sorted((LIBRARY / package).rglob("*.py")):
+            total.update(file.relative_to(LIBRARY).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return total.hexdigest()
 
 

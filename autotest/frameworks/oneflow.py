@@ -11,7 +11,7 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.emission import Script
-from autotest.frameworks import global_tensors, oneflow_forking, oneflow_graph, preload
+from autotest.frameworks import global_tensors, oneflow_forking, oneflow_graph, oneflow_import
 from autotest.frameworks.base import Made
 from autotest.frameworks.failures import ABSENT
 from autotest.frameworks.namespace import Namespace
@@ -40,7 +40,7 @@ class OneFlowFramework(Namespace):
         super().__init__(name, "oneflow", alias)
 
     def import_root(self) -> ModuleType:
-        return preload.import_oneflow()
+        return oneflow_import.import_oneflow()
 
     def import_around(self, fork: Callable[[], None]) -> None:
         oneflow_forking.import_around(fork, lambda: self.version)

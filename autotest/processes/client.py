@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import IO, TypeVar
 
+from autotest.base.library_folder import LIBRARY
 from autotest.frameworks import registry
 from autotest.processes import server
 from autotest.processes.child import Surroundings
@@ -171,7 +172,7 @@ class Server:
 
     def _variables(self) -> dict[str, str]:
         """Return the environment variables of the server that this process may not have."""
-        return {**self._choice, "PYTHONPATH": os.pathsep.join([_ROOT, *(path or "." for path in sys.path)])}
+        return {**self._choice, "PYTHONPATH": os.pathsep.join([str(LIBRARY), *(path or "." for path in sys.path)])}
 
     @staticmethod
     def _forked(own: socket.socket, theirs: socket.socket) -> int:
@@ -310,4 +311,3 @@ def _has_ended(started: subprocess.Popen[bytes] | int) -> bool:
 
 
 _RUN = "import sys; from autotest.processes.server import main; main(*sys.argv[1:])"
-_ROOT = str(Path(__file__).parents[2])

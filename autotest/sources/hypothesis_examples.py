@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import generators
+from autotest.base.library_folder import PACKAGE
 from autotest.base.options import Options
 from generators.plan import DIFFERENT_TRIALS
 
@@ -78,7 +79,7 @@ def tracing_tests_only() -> Iterator[None]:
 
 
 #: Folders of libraries: this one, and Python's own. Others are installed in folders with these names.
-_LIBRARIES = (Path(__file__).parents[1], Path(generators.__file__).parent, Path(sysconfig.get_path("stdlib")))
+_LIBRARIES = (PACKAGE, Path(generators.__file__).parent, Path(sysconfig.get_path("stdlib")))
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 
 

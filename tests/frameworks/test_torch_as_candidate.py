@@ -14,7 +14,7 @@ import torch as real
 from autotest import Divergence, FrameworkMissing, UsageError, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks import Namespace, Pair, framework
-from autotest.frameworks.preload import import_oneflow
+from autotest.frameworks.oneflow_import import import_oneflow
 from autotest.program import Array
 from autotest.replaying import graph_check
 from autotest.sweeping.judging import Judge

@@ -29,7 +29,7 @@ if INSTALLED:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from autotest.frameworks.preload import import_oneflow
+        from autotest.frameworks.oneflow_import import import_oneflow
 
         import_oneflow()
         importlib.import_module("torch")

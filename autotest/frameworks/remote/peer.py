@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Iterator
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import Any, NoReturn
 
 from autotest.base.errors import FrameworkMissing
+from autotest.base.library_folder import LIBRARY
 from autotest.base.signals import signal_name
 from autotest.frameworks.remote.shared_memory import SharedMemory
 from autotest.frameworks.remote.wire import packed, receive
@@ -86,7 +86,7 @@ class Peer:
             *[None if memory is None else memory.file for memory in (self._question_memory, self._answer_memory)],
         ]
         told = {
-            "ROOT": str(Path(__file__).parents[3]),
+            "ROOT": str(LIBRARY),
             "NAME": inner,
             "FILES": files,
             # PR_SET_PDEATHSIG kills the child when the thread that started it ends. Only the end of the main thread

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autotest.base.errors import NotReplayable
+from autotest.base.library_folder import PACKAGE
 from autotest.base.temporary_folders import TRACES, temporary_folder
 from autotest.comparison import Side
 from autotest.diagnosis import graph_death
@@ -58,8 +59,6 @@ _KEPT = "before-"
 _STACK = "stack.txt"
 #: The Python stack with which the child died.
 _LAST_STACK = "last-stack.txt"
-#: The folder of this library.
-_LIBRARY = Path(__file__).parents[2]
 #: Exists while the reference makes the call.
 _OF_REFERENCE = "of-reference"
 
@@ -189,7 +188,7 @@ def _own_line(stack: Sequence[Frame], test_file: Path) -> str:
     for file, line, function in stack:
         if file == test_file:
             return f"{file.name}, line {line}, in {function}"
-        if file.is_relative_to(_LIBRARY):
+        if file.is_relative_to(PACKAGE):
             return ""
     return ""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 warnings.simplefilter("ignore")
-from autotest.frameworks.preload import import_oneflow  # noqa: E402
+from autotest.frameworks.oneflow_import import import_oneflow  # noqa: E402
 
 flow = import_oneflow()
 from autotest.oneflow import autotest, globaltest, random, random_tensor, torch, util  # noqa: E402

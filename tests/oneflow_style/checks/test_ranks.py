@@ -21,7 +21,7 @@ STYLE = Path(__file__).parents[1]
 
 LAUNCH = (
     "import runpy, warnings; warnings.simplefilter('ignore'); "
-    "from autotest.frameworks.preload import import_oneflow; import_oneflow(); "
+    "from autotest.frameworks.oneflow_import import import_oneflow; import_oneflow(); "
     "runpy.run_module('oneflow.distributed.launch', run_name='__main__', alter_sys=True)"
 )
 

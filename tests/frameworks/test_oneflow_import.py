@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks import preload
+from autotest.frameworks import oneflow_import
 
 
 def run(code: str, *flags: str) -> str:
@@ -65,9 +65,9 @@ def in_one_sentence(error: pytest.ExceptionInfo[FrameworkMissing]) -> str:
 @pytest.mark.oneflow
 @pytest.mark.parametrize("order", ["oneflow first", "torch first"])
 def test_the_import_order_does_not_matter_even_when_warnings_are_errors(order: str) -> None:
-    imports = ["flow = preload.import_oneflow()", "import torch"]
+    imports = ["flow = oneflow_import.import_oneflow()", "import torch"]
     lines = imports if order == "oneflow first" else imports[::-1]
-    code = "\n".join(["from autotest.frameworks import preload", *lines, "print(flow.ones(2).sum().item())"])
+    code = "\n".join(["from autotest.frameworks import oneflow_import", *lines, "print(flow.ones(2).sum().item())"])
     assert run(code, "-W", "error").split() == ["2.0"]
 
 
@@ -92,9 +92,9 @@ def test_an_import_after_triton_is_refused_as_it_would_end_the_process() -> None
     code = """
         import triton
         from autotest.base.errors import FrameworkMissing
-        from autotest.frameworks import preload
+        from autotest.frameworks import oneflow_import
         try:
-            preload.import_oneflow()
+            oneflow_import.import_oneflow()
         except FrameworkMissing as error:
             print(error)
     """
@@ -106,28 +106,28 @@ def test_an_import_after_triton_is_refused_as_it_would_end_the_process() -> None
 def test_all_libraries_are_found_where_the_extra_puts_them() -> None:
     code = """
         import ctypes, os
-        from autotest.frameworks import preload
-        names = [name for package, names in preload.LIBRARIES for name in names]
+        from autotest.frameworks import oneflow_import
+        names = [name for package, names in oneflow_import.LIBRARIES for name in names]
         def loaded(name):
             try:
                 return bool(ctypes.CDLL(name, mode=os.RTLD_NOLOAD))
             except OSError:
                 return False
-        print(any(map(loaded, names)), preload.load_libraries(), all(map(loaded, names)))
+        print(any(map(loaded, names)), oneflow_import.load_libraries(), all(map(loaded, names)))
     """
     assert run(code).strip() == "False [] True"
 
 
 def test_a_missing_oneflow_is_refused(site: Path) -> None:
     with pytest.raises(FrameworkMissing) as error:
-        preload.import_oneflow()
+        oneflow_import.import_oneflow()
     assert "not installed" in in_one_sentence(error)
 
 
 def test_the_placeholder_without_a_core_is_refused_before_it_is_imported(site: Path) -> None:
     install(site, "raise SystemExit('imported')", core=False, version="0.7.0")
     with pytest.raises(FrameworkMissing) as error:
-        preload.import_oneflow()
+        oneflow_import.import_oneflow()
     text = in_one_sentence(error)
     assert "oneflow 0.7.0 has no compiled core" in text
     assert f"CPython {sys.version_info.major}.{sys.version_info.minor}" in text
@@ -136,24 +136,24 @@ def test_the_placeholder_without_a_core_is_refused_before_it_is_imported(site: P
 def test_libraries_that_are_nowhere_are_named_when_the_import_fails(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preload, "LIBRARIES", (("no-such-package", ("libno-such.so.8",)),))
+    monkeypatch.setattr(oneflow_import, "LIBRARIES", (("no-such-package", ("libno-such.so.8",)),))
     install(site, "raise ImportError('libno-such.so.8: cannot open shared object file')")
     with pytest.raises(FrameworkMissing) as error:
-        preload.import_oneflow()
+        oneflow_import.import_oneflow()
     assert "not found: libno-such.so.8" in in_one_sentence(error)
 
 
 def test_a_build_that_needs_no_such_libraries_is_not_refused(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preload, "LIBRARIES", (("no-such-package", ("libno-such.so.8",)),))
+    monkeypatch.setattr(oneflow_import, "LIBRARIES", (("no-such-package", ("libno-such.so.8",)),))
     install(site, "import os\nlevel = os.environ['GLOG_minloglevel']")
-    assert preload.import_oneflow().level == "3", "quiet from its import on"
+    assert oneflow_import.import_oneflow().level == "3", "quiet from its import on"
 
 
 def test_a_log_level_that_the_user_chose_stays(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preload, "LIBRARIES", ())
+    monkeypatch.setattr(oneflow_import, "LIBRARIES", ())
     monkeypatch.setenv("GLOG_minloglevel", "0")
     install(site, "import os\nlevel = os.environ['GLOG_minloglevel']")
-    assert preload.import_oneflow().level == "0"
+    assert oneflow_import.import_oneflow().level == "0"
 
 
 def test_a_library_is_loaded_from_the_package_that_brought_it(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +172,7 @@ def test_a_library_is_loaded_from_the_package_that_brought_it(site: Path, monkey
             raise OSError(path)
 
     monkeypatch.setattr(ctypes, "CDLL", load)
-    monkeypatch.setattr(preload, "LIBRARIES", (("some-cuda", ("libsome.so.8", "libother.so.8")),))
+    monkeypatch.setattr(oneflow_import, "LIBRARIES", (("some-cuda", ("libsome.so.8", "libother.so.8")),))
     assert importlib.metadata.version("some-cuda") == "1"
-    assert preload.load_libraries() == ["libother.so.8"]
+    assert oneflow_import.load_libraries() == ["libother.so.8"]
     assert asked[-1] == "libother.so.8", "what no package brought may still be found by the system"

@@ -38,7 +38,8 @@ _UNLIKE: Final = re.compile(
 )
 #: Matches the messages of errors which mean that Paddle lacks something, not that a call is wrong.
 _LACKS: Final = re.compile(
-    r"unexpected keyword|is not registered|Unimplemented|not implemented|got an unexpected|too many pos"
+    r"unexpected keyword|is not registered|Unimplemented|not implemented|got an unexpected|too many pos|"
+    r"positional arguments? but \d+ were given|doesn't have any grad op"
 )
 
 
@@ -152,6 +153,12 @@ class PaddleFramework(Namespace):
 
     def works_in_place(self, value: Any) -> bool:
         return False
+
+    def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
+        own = self.state(module)
+        for name, array in state.items():
+            # After `copy_`, a parameter without elements requires no gradient.
+            own[name].set_value(self.tensor(array))
 
     def forget_gradient(self, tensor: Any) -> None:
         if tensor.is_leaf:

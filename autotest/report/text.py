@@ -95,6 +95,8 @@ def _seem_rounder(data: np.ndarray[Any, Any]) -> bool:
     """Return whether six digits show a number as a rounder one than it is, such as 2 for the number below 2."""
     if data.dtype.kind != "f":
         return False
+    if data.dtype.itemsize < 4:
+        data = data.astype(np.float32)  # half precision reaches neither the bounds nor what rounding multiplies by
     ordinary = data[(np.abs(data) >= 1e-3) & (np.abs(data) < 1e6)]
     shown = np.round(ordinary, 6)
     return bool(((shown != ordinary) & (np.round(shown, 3) == shown)).any())

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 import statistics
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -462,3 +463,15 @@ def test_the_report_fits_a_terminal(name: str) -> None:
     lines = text.divergence(finding, "PLACE", "").splitlines()
     assert max(len(line) for line in lines) <= 120
     assert lines[2].startswith("Verdict:    faulty")
+
+
+def test_the_report_shows_numbers_of_half_precision_without_a_warning() -> None:
+    from autotest.report import text
+
+    def body() -> Any:
+        return dual.neg(at.random_tensor(shape=(3,), dtype="float16", low=1, high=3, requires_grad=False))
+
+    finding = diagnosed(body, Pair(TorchFramework(), FaultyTorch({"neg": returning(lambda found: -found)})))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "# x0 holds 1." in text.divergence(finding, "", "")

@@ -181,6 +181,8 @@ FAULTS = {
     "a state puts other parameters there": (
         planted(load_state=lambda self, module, state: [setattr(module, name, self.root.nn.Parameter(self.tensor(array))) for name, array in state.items()]), "parameters and buffers of"),
     "keywords of modules are dropped": (replaced("function", "nn.Linear", lambda found: lambda *given, **named: found(*given)), "parameters and buffers of"),
+    "a loaded state without elements requires no grad": (
+        planted(load_state=lambda self, module, state: [plain("load_state")(self, module, state), [one.requires_grad_(one.numel() > 0) for one in self.parameters(module).values()]]), "requires the same gradients"),
     "NaN is read as zero": (read_as(lambda found: [only(one, data=np.nan_to_num(one.data)) if one.dtype == "float32" else one for one in found]), "special values"),
 }  # fmt: skip
 
@@ -224,7 +226,7 @@ def test_nothing_is_found_in_a_right_adapter(adapter):
 
 def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert main(["conformance", "torch"]) == 0
-    assert "87 checks: 0 wrong" in capsys.readouterr().out
+    assert "88 checks: 0 wrong" in capsys.readouterr().out
     assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
     assert main(["conformance", "torch:meta"]) == 2  # where nothing can be read
     assert main(["conformance", "onefow"]) == 2

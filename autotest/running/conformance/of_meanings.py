@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.frameworks import Absent, Framework
+from autotest.frameworks.pair import warnings_ignored
 from autotest.program import Array
 from autotest.running.conformance.tools import call, must_be_tensors, need, read, same, tensor_of, tensor_of_dtype
 
@@ -53,6 +54,7 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "unknown names inside modules are absent", _absent_names
     yield "same() recognises the same tensor", _identity
     yield "parameters and buffers of a module", _own_state
+    yield "a loaded state requires the same gradients", _still_requires_grad
 
 
 def _operators_with_numbers(framework: Framework) -> None:
@@ -225,3 +227,19 @@ def _own_state(framework: Framework) -> None:
     names = [*framework.parameters(plain)]
     need(names == ["weight"], f"parameters of Linear(2, 3, bias=False): expected ['weight'], got {names}")
     need(not framework.buffers(one), f"Linear has no buffers, got {[*framework.buffers(one)]}")
+
+
+def _still_requires_grad(framework: Framework) -> None:
+    for size in (2, 0):
+        try:
+            with warnings_ignored():  # torch warns that there is nothing to initialise
+                module = call(framework, "function", "nn.Linear", size, 3)
+        except Exception:
+            if size:
+                raise
+            return  # OneFlow makes no parameter without elements
+        state = {"weight": np.ones((3, size), "float32"), "bias": np.ones(3, "float32")}
+        framework.load_state(module, {name: Array(data, "float32") for name, data in state.items()})
+        parameters = framework.parameters(module)
+        for name, value in zip(parameters, framework.values([*parameters.values()]), strict=True):
+            need(value.requires_grad, f"requires_grad of {name} of Linear({size}, 3) after load_state(): expected True")

@@ -83,7 +83,7 @@ def elsewhere():
         raise RuntimeError(f"ends with status {{run.returncode}} (a negative one is the signal that killed it)")
     came = json.loads(run.stdout.strip().splitlines()[-1], object_hook=restored)
     if "raises" in came:
-        raise RuntimeError(came["raises"])
+        raise RuntimeError(f"raises {{came['raises']}}")
     return came["gives"]
 
 """
@@ -135,7 +135,7 @@ try:
 except ImportError as error:
     sys.exit(print("cannot tell:", error) or 2)
 except Exception as error:
-    print(*f"DIFFERS: {reference} returns, {candidate} {{error}}".split())
+    print(*f"DIFFERS: {reference} returns, {candidate} {raised}".split())
     sys.exit(1)
 """
 
@@ -172,6 +172,7 @@ def script(
         "actual": "elsewhere" if in_child else other,
         "reference": quotable(reference),
         "candidate": quotable(candidate),
+        "raised": "{error}" if in_child else "raises {type(error).__name__}: {error}",  # elsewhere() says what raises
     }
     place = "the other interpreter" if asked.python else "a process of its own"
     python = "python" if asked.python else "sys.executable"

@@ -33,5 +33,5 @@ try:
 except ImportError as error:
     sys.exit(print("cannot tell:", error) or 2)
 except Exception as error:
-    print(*f"DIFFERS: torch returns, paddle {error}".split())
+    print(*f"DIFFERS: torch returns, paddle raises {type(error).__name__}: {error}".split())
     sys.exit(1)

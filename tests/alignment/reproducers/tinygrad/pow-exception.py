@@ -35,5 +35,5 @@ try:
 except ImportError as error:
     sys.exit(print("cannot tell:", error) or 2)
 except Exception as error:
-    print(*f"DIFFERS: torch returns, tinygrad {error}".split())
+    print(*f"DIFFERS: torch returns, tinygrad raises {type(error).__name__}: {error}".split())
     sys.exit(1)

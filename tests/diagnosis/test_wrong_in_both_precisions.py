@@ -129,3 +129,16 @@ def test_who_is_right_where_the_other_is_wrong_is_told_of_by_the_place_where_it_
 ) -> None:
     said = told([np.nan, 2.0], [1.0, 5.0], monkeypatch, [1.0, 2.0])
     assert said == ("NumPy: 1 at (0,). torch is off by inf, faulty by 3 at (1,) (1e-09 allowed)",)
+
+
+def test_numpy_is_said_to_speak_of_float64_if_the_sides_agree_there() -> None:
+    def coarse(ceil: Any) -> Any:
+        return lambda x: ceil(x * (x.abs() > 1e-3)) if x.element_size() == 4 else ceil(x)
+
+    pair = Pair(TorchFramework(), FaultyTorch({"ceil": coarse}))
+    outcome = failing(lambda: dual.ceil(dual.tensor(np.full(3, 1e-4, "float32"))), pair)
+    verdict = examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict
+    assert (verdict.blame, verdict.numbers[-1]) == (
+        "candidate",
+        "NumPy, in float64: 1 at (0,). torch is off by 0, faulty by 0 (1e-09 allowed)",
+    )

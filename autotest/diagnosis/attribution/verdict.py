@@ -286,11 +286,13 @@ def _numbers(evidence: Evidence) -> tuple[str, ...]:
                 f"in float64 the sides still differ by {found.wide_gap:.3g}; rounding explains up to "
                 f"{found.wide_allowed:.3g}"
             )
-    lines += [_sentence(oracle, evidence.sides) for oracle in evidence.oracles]
+    # Oracles see what both sides compute in double precision, where they may agree.
+    where = ", in float64" if found is not None and found.seen_to_agree else ""
+    lines += [_sentence(oracle, evidence.sides, where) for oracle in evidence.oracles]
     return tuple(lines)
 
 
-def _sentence(oracle: OracleResult, sides: tuple[str, str]) -> str:
+def _sentence(oracle: OracleResult, sides: tuple[str, str], where: str) -> str:
     if oracle.attribute:
         words = [
             f"{side} {'has another one' if bad else 'has the same'}"
@@ -299,4 +301,4 @@ def _sentence(oracle: OracleResult, sides: tuple[str, str]) -> str:
         return f"{oracle.name}: {oracle.found}. {words[0]}, {words[1]}"
     off = [elsewhere or f"{error:.3g}" for error, elsewhere in zip(oracle.errors, oracle.elsewhere, strict=True)]
     how_far = f"{sides[0]} is off by {off[0]}, {sides[1]} by {off[1]}"
-    return f"{oracle.name}: {oracle.found}. {how_far} ({oracle.allowed:.3g} allowed)"
+    return f"{oracle.name}{where}: {oracle.found}. {how_far} ({oracle.allowed:.3g} allowed)"

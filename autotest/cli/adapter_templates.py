@@ -60,6 +60,9 @@ class {title}(Functional):
     #: takes the leaves and returns the outputs. Without them, scripts import this adapter, and with it this library.
     short = "{name}"
     gradient_lines = ("({{gradients}}) = {name}.vjp(forward, [{{leaves}}], [{{cotangents}}])",)
+    #: How scripts read an array as a list, and the name of its dtype.
+    list_text = "{{}}.tolist()"
+    dtype_text = "str({{}}.dtype)"
 
     def __init__(self) -> None:
         super().__init__("{name}", "{name}_adapter:factory")

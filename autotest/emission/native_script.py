@@ -16,11 +16,22 @@ from autotest.program import Program
 
 
 class NativeCode(NamedTuple):
-    """A program in the native API of a framework: the import lines, the statements, and the observed expression."""
+    """A program in the native API of a framework: the import lines, the statements, and the observed expression.
+
+    `list_text` and `dtype_text` are format strings of the expressions that turn an array into a list, and that return
+    the name of its dtype.
+    """
 
     imports: str
     lines: tuple[str, ...]
     result: str
+    list_text: str = "{}.tolist()"
+    dtype_text: str = 'str({}.dtype).split(".")[-1]'
+
+    def fact(self, symptom: str) -> str:
+        """Return the expression of what is compared."""
+        own = {"value": self.list_text, "gradient": self.list_text, "dtype": self.dtype_text}
+        return own.get(symptom, _FACTS[symptom]).format(self.result)
 
 
 class ScriptRequest(NamedTuple):
@@ -165,7 +176,7 @@ def script(
     if terms is None:
         other = own
     else:
-        result = [f"return {fact.format(terms.result)}"] if terms.result else []
+        result = [f"return {terms.fact(asked.symptom)}"] if terms.result else []
         functions.append(_function(other, [*terms.imports.splitlines(), *terms.lines, *result]))
     names = {
         "expected": own,

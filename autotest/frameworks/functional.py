@@ -65,6 +65,10 @@ class Functional(ArrayFramework):
     complex_gradient_lines: tuple[str, ...] = ()
     #: Format string of the expression in a script that makes an array a constant for gradients.
     constant_text: str = "{}"
+    #: Format strings of the expressions in a script that turn an array into a list, and that return torch's name of its
+    #: dtype. Without them, arrays are read as NumPy's: ``x.tolist()`` and ``str(x.dtype)``.
+    list_text: str = ""
+    dtype_text: str = ""
     dtypes: Sequence[str] = DTYPES
     transcribing_class: type = TranscribingFunction
     translates = True
@@ -340,6 +344,7 @@ class Functional(ArrayFramework):
         called = "" if self.short == self.module else f" as {self.short}"
         imports = (*way_to(self.root, self.module), f"import {self.module}{called}")
         written = Transcript(kinds, "\n".join(imports), pure=True)
+        written.list_text, written.dtype_text = self.list_text, self.dtype_text
         made: Any = transcribing(self, self.transcribing_class)
         made.written, made._operations, made.recording = written, {}, True
         made.__dict__["root"] = TracedNamespace(self.root, self.short, written)

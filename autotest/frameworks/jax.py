@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import operator
 import os
 from collections.abc import Mapping
@@ -131,7 +132,7 @@ class JaxFramework(Functional):
         return (self.root.Array,)
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> TapeTensor:
-        _compiled_functions(self.root).free_many()  # here, no function is being differentiated
+        _compiled_functions().free_many()  # here, no function is being differentiated
         return super().tensor(array, device=device, requires_grad=requires_grad)
 
     def transcribing(self) -> tuple[Framework, Transcript] | None:
@@ -165,8 +166,8 @@ class JaxFramework(Functional):
 
 
 @functools.lru_cache(maxsize=1)
-def _compiled_functions(root: Any) -> _CompiledFunctions:
-    return _CompiledFunctions(root)
+def _compiled_functions() -> _CompiledFunctions:
+    return _CompiledFunctions(importlib.import_module("jax"))
 
 
 def framework() -> JaxFramework:

@@ -29,6 +29,7 @@ class TinygradFramework(Functional):
         "{gradients} = forward(*inputs).gradient(*inputs, gradient={cotangent})",
     )
     constant_text = "{}.detach()"
+    dtype_text = "str({}.numpy().dtype)"
     dtypes = _DTYPES
 
     def __init__(self) -> None:

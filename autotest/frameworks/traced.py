@@ -36,6 +36,8 @@ class Transcript:
 
     def __init__(self, kinds: tuple[type, ...], imports: str, *, pure: bool) -> None:
         self.imports, self.pure = imports, pure
+        #: Format strings of expressions for the contents of an array, and for the name of its dtype; "" for NumPy's.
+        self.list_text = self.dtype_text = ""
         #: The backward pass, if there was one.
         self.differentiated: TracedGradient | None = None
         self.kinds = kinds

@@ -128,12 +128,22 @@ class TranscribingFunction(Transcribing):
 
     def vjp(self, function: Any, arrays: list[Any], cotangents: list[Any]) -> list[Any]:
         def plain(*given: Any) -> list[Any]:
-            return [opened(one) for one in function(*[Traced(one, "", self.written) for one in given])]
+            return [opened(one) for one in function(*[Traced(opened(one), "", self.written) for one in given])]
 
-        with self._muted():
+        with self._muted(), self._called_plainly():
             own: Any = super()
             found = own.vjp(plain, [opened(one) for one in arrays], [opened(one) for one in cotangents])
             return [Traced(opened(one), "", self.written) for one in found]
+
+    @contextlib.contextmanager
+    def _called_plainly(self) -> Iterator[None]:
+        """Let the adapter call the framework itself in the block, some of whose functions take no proxies."""
+        traced = self.__dict__["root"]
+        self.__dict__["root"] = opened(traced)
+        try:
+            yield
+        finally:
+            self.__dict__["root"] = traced
 
     def backpropagate(
         self, roots: Iterable[tuple[TapeTensor, TapeTensor | None]], *, keep: bool = False

@@ -54,13 +54,13 @@ def as_native_code(program: Program, side: Framework, slot: int, suffix: str = "
                 raise  # the adapter raised, after the framework's own calls
             last = written.statements[-1][0]
             needed = _needed(written.statements, [last]) if written.pure and last else written.statements
-            return NativeCode(written.imports, tuple(_flat(needed)), last)
+            return _code(written, _flat(needed), last)
         written.rename(adapter.text_of(values[-1]), own[call.slot])
     result = written.text(adapter.text_of(_at(values[slot], suffix, adapter)))
     later = (Ref(slot) in set(refs(call)) for call in program.calls[slot + 1 :])
     if not suffix and written.differentiated is None and any(later):  # a call may have changed the value that it reads
-        return NativeCode(written.imports, tuple(_flat(written.statements, [result])), result)
-    return NativeCode(written.imports, tuple(_rendered(written, result)), result)
+        return _code(written, _flat(written.statements, [result]), result)
+    return _code(written, _rendered(written, result), result)
 
 
 def as_deadly_code(program: Program, side: Framework) -> NativeCode | None:
@@ -81,9 +81,14 @@ def as_deadly_code(program: Program, side: Framework) -> NativeCode | None:
             values.append(run_call(call, adapter, values, program.arrays))
         except Stopped:
             last = written.statements[-1][0]
-            return NativeCode(written.imports, tuple(_flat(written.statements, [last])), last)
+            return _code(written, _flat(written.statements, [last]), last)
         written.rename(adapter.text_of(values[-1]), own[call.slot])
     return None
+
+
+def _code(written: Transcript, lines: Sequence[str], result: str) -> NativeCode:
+    own = {"list_text": written.list_text, "dtype_text": written.dtype_text}
+    return NativeCode(written.imports, tuple(lines), result, **{name: text for name, text in own.items() if text})
 
 
 def _at(value: Any, place: str, adapter: Framework) -> Any:

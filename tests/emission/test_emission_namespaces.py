@@ -92,7 +92,7 @@ class Arrays(BlockFramework):
 
 def test_the_script_of_a_framework_of_functions_finds_it_and_its_adapter_from_the_project(tmp_path, monkeypatch):
     (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "arrays_of_a_project.py").write_text("NAMES = ()")
+    (tmp_path / "src" / "arrays_of_a_project.py").write_text("Block = int")
     (tmp_path / "adapter_of_a_project.py").write_text(FUNCTIONS)
     monkeypatch.chdir(tmp_path)
     for place in (tmp_path, tmp_path / "src"):

@@ -229,6 +229,38 @@ def test_gradients_whose_lines_the_adapter_does_not_say_have_no_script():
         as_native_code(asked, Silent(), 0, ".grad")
 
 
+class Strict(block_framework.BlockFramework):
+    """Its gradients are computed by functions that refuse what only stands for an array."""
+
+    def vjp(self, function, arrays, cotangents):
+        copies = [self.root.plus(array, self.array(np.zeros(()), "float32")) for array in arrays]
+        given = [self.root.plus(one, self.array(np.zeros(()), "float32")) for one in cotangents]
+        return strictly(self.root, super().vjp)(function, copies, given)
+
+
+def strictly(root, pullback):
+    def called(function, arrays, cotangents):
+        if [type(one) for one in (*arrays, *cotangents, *function(*arrays))] != [root.Block] * 3:
+            raise TypeError("not a valid type")
+        return pullback(function, arrays, cotangents)
+
+    return called
+
+
+def test_gradients_are_computed_without_what_records_calls():
+    asked = program(*TANH, BACKWARD, shapes=((2, 3), (2,)))
+    ours, plain = (as_native_code(asked, kind(), 0, ".grad") for kind in (Strict, block_framework.BlockFramework))
+    assert ours == plain
+
+
+def test_the_adapter_says_how_results_and_dtypes_are_read():
+    terms = as_native_code(program(*TANH, shapes=((2, 3), (2,))), block_framework.framework(), 3)
+    names = {"other": block_framework.framework().root}
+    assert ran(terms.lines, terms.fact("value"), names) == pytest.approx(np.tanh([[1, 2, 3], [4, 5, 6]]).sum(1))
+    assert ran(terms.lines, terms.fact("dtype"), names) == "float32"
+    assert RIGHT.fact("value") == "v1.tolist()"
+
+
 class Conjugating(block_framework.BlockFramework):
     """Its complex gradients are the conjugates of torch's, as JAX's are."""
 

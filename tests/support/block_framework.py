@@ -1,8 +1,4 @@
-"""A framework whose API differs from torch's in every name, and its adapter: an extreme case of a candidate.
-
-Its arrays (`Block`) are immutable and have no methods, operators or gradients. Its functions have ``axis`` instead of
-torch's ``dim``. It computes with torch, which is not visible outside of this file.
-"""
+"""The adapter for `tests.support.blocks`, a framework whose API differs from torch's in every name."""
 
 from __future__ import annotations
 
@@ -16,104 +12,6 @@ import numpy as np
 from autotest.frameworks.functional import Functional
 
 
-class Block:
-    """An array. It can only be passed to a function."""
-
-    __slots__ = ("_inside",)
-
-    def __init__(self, inside: Any) -> None:
-        self._inside = inside
-
-
-def _over_torch(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function`, which takes torch's tensors, as a function of blocks."""
-
-    def opened(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)(map(opened, value))
-        return value._inside if isinstance(value, Block) else value
-
-    def closed(value: Any) -> Any:
-        import torch
-
-        if isinstance(value, torch.Tensor):
-            return Block(value)
-        return tuple(map(closed, value)) if isinstance(value, (list, tuple)) else value
-
-    @functools.wraps(function)
-    def on_blocks(*args: Any, **kwargs: Any) -> Any:
-        return closed(function(*map(opened, args), **{key: opened(value) for key, value in kwargs.items()}))
-
-    return on_blocks
-
-
-def _namespace() -> types.SimpleNamespace:
-    """Return the framework: a namespace of functions of blocks."""
-    import torch
-
-    def total(block: Any, axis: Any = None, keep: bool = False) -> Any:
-        return torch.sum(block) if axis is None else torch.sum(block, axis, keepdim=keep)
-
-    def average(block: Any, axis: Any = None, keep: bool = False) -> Any:
-        return torch.mean(block) if axis is None else torch.mean(block, axis, keepdim=keep)
-
-    functions = {
-        "total": total,
-        "average": average,
-        "reorder": torch.permute,
-        "reform": torch.reshape,
-        "join": lambda blocks, axis: torch.cat(blocks, dim=axis),
-        "spread": torch.broadcast_to,
-        "pick": lambda block, places: block[torch.from_numpy(np.asarray(places))],
-        "recast": lambda block, kind: block.to(getattr(torch, kind)),
-        "product": torch.matmul,
-        "choose": torch.where,
-        "greatest": lambda block, axis, keep: torch.amax(block, axis, keepdim=keep),
-        "larger": torch.maximum,
-        "smaller": torch.minimum,
-        "plus": torch.add,
-        "minus": torch.sub,
-        "times": torch.mul,
-        "over": torch.div,
-        "raised": torch.pow,
-        "equals": torch.eq,
-        "exceeds": torch.gt,
-        "negated": torch.neg,
-        "exponential": torch.exp,
-        "logarithm": torch.log,
-        "root": torch.sqrt,
-        "hyperbolic_tangent": torch.tanh,
-        "sine": torch.sin,
-        "cosine": torch.cos,
-        "magnitude": torch.abs,
-    }
-
-    def pullback(function: Callable[..., Any], blocks: Sequence[Block], cotangents: Sequence[Block]) -> list[Block]:
-        """Return the gradients of `blocks` for the `cotangents` of the blocks that `function` returns."""
-        leaves = [block._inside.detach().requires_grad_() for block in blocks]
-        with torch.enable_grad():
-            made = [block._inside for block in function(*map(Block, leaves))]
-        pairs = zip(made, cotangents, strict=True)
-        pushed = [(one, cotangent._inside) for one, cotangent in pairs if one.requires_grad]
-        if not pushed:
-            return [Block(torch.zeros_like(leaf)) for leaf in leaves]
-        outputs, given = zip(*pushed, strict=True)
-        found = torch.autograd.grad(outputs, leaves, given, allow_unused=True)
-        return [
-            Block(torch.zeros_like(leaf) if gradient is None else gradient)
-            for gradient, leaf in zip(found, leaves, strict=True)
-        ]
-
-    return types.SimpleNamespace(
-        **{name: _over_torch(function) for name, function in functions.items()},
-        pullback=pullback,
-        block=lambda data, kind: Block(torch.tensor(np.array(data)).to(getattr(torch, kind))),
-        cells=lambda block: block._inside.detach().numpy().copy(),
-        kind=lambda block: str(block._inside.dtype).rpartition(".")[2],
-        extent=lambda block: tuple(block._inside.shape),
-    )
-
-
 class BlockFramework(Functional):
     """The adapter.
 
@@ -121,9 +19,11 @@ class BlockFramework(Functional):
     torch for which the adapter has no function.
     """
 
-    module = "torch"
+    module = "tests.support.blocks"
     short = "other"
     gradient_lines = ("({gradients}) = other.pullback(lambda *given: [forward(*given)], [{leaves}], [{cotangents}])",)
+    list_text = "other.cells({}).tolist()"
+    dtype_text = "other.kind({})"
     dtypes = ("float32", "float64", "int64", "bool")
 
     def __init__(
@@ -138,15 +38,15 @@ class BlockFramework(Functional):
 
     @functools.cached_property
     def root(self) -> Any:
-        made = _namespace()
+        made = types.SimpleNamespace(**vars(self.import_root()))
         for name, replacement in self._replace.items():
             setattr(made, name, replacement(getattr(made, name)))
         return made
 
     def array_types(self) -> tuple[type, ...]:
-        return (Block,)
+        return (self.root.Block,)
 
-    def array(self, data: np.ndarray[Any, Any], dtype: str) -> Block:
+    def array(self, data: np.ndarray[Any, Any], dtype: str) -> Any:
         return self.root.block(data, dtype)
 
     def numpy(self, array: Any) -> np.ndarray[Any, Any]:
@@ -176,11 +76,11 @@ class BlockFramework(Functional):
             return self.array(np.asarray(value), self.dtype_of_array(like))
 
         def number(like: Any, value: Any) -> Any:
-            return value if isinstance(value, Block) else constant(like, value)
+            return value if isinstance(value, o.Block) else constant(like, value)
 
         def binary(function: Callable[..., Any]) -> Callable[..., Any]:
             def spelt(input: Any, other: Any) -> Any:
-                like = input if isinstance(input, Block) else other
+                like = input if isinstance(input, o.Block) else other
                 return function(number(like, input), number(like, other))
 
             return spelt
@@ -261,4 +161,8 @@ def framework() -> BlockFramework:
 
 def with_wrong_sine() -> BlockFramework:
     """Return the framework with a sine that is 1 % too large."""
-    return BlockFramework({"sine": lambda sine: lambda block: Block(sine(block)._inside * 1.01)}, "with_wrong_sine")
+
+    def too_large(sine: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda block: type(block)(sine(block)._inside * 1.01)
+
+    return BlockFramework({"sine": too_large}, "with_wrong_sine")

@@ -14,7 +14,7 @@ from autotest.base.errors import UsageError
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import ABSENT, Absent, Framework
 from autotest.program import Array, Root
-from autotest.running.conformance import of_calls, of_meanings, of_results
+from autotest.running.conformance import of_calls, of_meanings, of_results, of_scripts
 from autotest.running.conformance.tools import ConformanceError, call, need, read, same, tensor_of, tensor_of_dtype
 from generators.dtypes import DTYPES, numpy_dtype
 
@@ -99,8 +99,7 @@ def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield from of_calls.checks()
     yield from of_results.checks()
     yield from of_meanings.checks()
-    # The last one, because it may change what calls in this process do.
-    yield "a reproducer can import the framework", of_calls.import_in_script
+    yield from of_scripts.checks()
 
 
 def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> None:

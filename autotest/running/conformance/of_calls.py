@@ -258,12 +258,3 @@ def _names(framework: Framework) -> None:
 def _version(framework: Framework) -> None:
     need(bool(framework.version), "version is empty")
     need(framework.devices()[:1] == ("cpu",), f"devices: expected 'cpu' first, got {framework.devices()}")
-
-
-def import_in_script(framework: Framework) -> None:
-    """Check that a reproducer can import the framework. Its lines may change how this process calls the framework."""
-    script, scope = framework.script(), dict[str, Any]()
-    exec("\n".join(script.lines), scope)  # noqa: S102 - as a reproducer does
-    namespace = eval(script.namespace, scope)  # noqa: S307
-    made = namespace.exp(namespace.tensor(np.array([0.0, 1.0], "float32"), dtype=namespace.float32)).tolist()
-    same(np.array(made), np.exp([0.0, 1.0]), "exp in a reproducer")

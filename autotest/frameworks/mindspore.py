@@ -91,6 +91,7 @@ class MindSporeFramework(Functional):
         "{gradients} = pull({leaves}, {cotangent})",
     )
     constant_text = "ms.ops.stop_gradient({})"
+    dtype_text = "str({}.dtype).lower()"
 
     def __init__(self) -> None:
         super().__init__("mindspore")

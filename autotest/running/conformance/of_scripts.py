@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from autotest.comparison.rejection import first_line
 from autotest.emission.native_script import NativeCode
-from autotest.frameworks import Framework
+from autotest.frameworks import Absent, Framework
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.replaying.native_code import as_native_code
-from autotest.running.conformance.tools import ConformanceError, need, same
+from autotest.running.conformance.tools import ConformanceError, need, same, tensor_of_dtype
+from generators.dtypes import DTYPES, numpy_dtype
 
 _SQUARE: Final = Program(
     (
@@ -28,6 +30,7 @@ _SQUARE: Final = Program(
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     """Yield each check with its name."""
     yield "a reproducer in its own terms reads results", _read
+    yield "a reproducer in its own terms reads dtypes", _dtypes_read
     yield "a reproducer in its own terms reads gradients", _gradients_read
     # The last one, because it may change what calls in this process do.
     yield "a reproducer can import the framework", _imported
@@ -45,8 +48,17 @@ def _read(framework: Framework) -> None:
     code = as_native_code(_SQUARE, framework, 1)
     if code is not None:  # reproducers of others import the adapter, or use torch's names
         same(np.array(_shown(code, "value")), [4, 9], "x * x in a reproducer, for x = [2, 3]")
-        found = _shown(code, "dtype")
-        need(found == "float32", f"a reproducer reads {code.fact('dtype')}: expected 'float32', got {found!r}")
+
+
+def _dtypes_read(framework: Framework) -> None:
+    for dtype in DTYPES:
+        array = Array(np.ones(2, numpy_dtype(dtype)), dtype)
+        with contextlib.suppress(Absent):
+            tensor_of_dtype(framework, array)
+            program = Program((_SQUARE.calls[0]._replace(target=dtype),), (array,))
+            code = as_native_code(program, framework, 0)
+            found = dtype if code is None else _shown(code, "dtype")
+            need(found == dtype, f"a reproducer reads the dtype of a tensor of {dtype}: got {found!r}")
 
 
 def _gradients_read(framework: Framework) -> None:

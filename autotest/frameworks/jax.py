@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import operator
 import os
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from autotest.frameworks.base import Framework
 from autotest.frameworks.functional import Functional
 from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tape import ArrayLike, Pure, TapeTensor
-from autotest.frameworks.traced import Transcript
+from autotest.frameworks.traced import Transcript, opened
 from autotest.program import Array
 
 #: NumPy-like name -> path below `jax`, for functions that are not in `jax.numpy` or have another name.
@@ -132,7 +131,7 @@ class JaxFramework(Functional):
         return (self.root.Array,)
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> TapeTensor:
-        _compiled_functions().free_many()  # here, no function is being differentiated
+        _compiled_functions(opened(self.root)).free_many()  # here, no function is being differentiated
         return super().tensor(array, device=device, requires_grad=requires_grad)
 
     def transcribing(self) -> tuple[Framework, Transcript] | None:
@@ -166,8 +165,8 @@ class JaxFramework(Functional):
 
 
 @functools.lru_cache(maxsize=1)
-def _compiled_functions() -> _CompiledFunctions:
-    return _CompiledFunctions(importlib.import_module("jax"))
+def _compiled_functions(root: Any) -> _CompiledFunctions:
+    return _CompiledFunctions(root)
 
 
 def framework() -> JaxFramework:

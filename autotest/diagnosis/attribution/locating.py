@@ -82,7 +82,8 @@ class _Search:
     def located(self) -> Located:
         found = self._found()
         writer = found.hint if found.slot is None else found.slot
-        if writer is not None and (self.first.stage, self.first.symptom) == ("forward", "value"):
+        is_value = (self.first.stage, self.first.symptom) == ("forward", "value")
+        if is_value and writer is not None and writes(self.program.calls[writer]):
             shown = next(iter(self._differing_after(writer + 1)), self.first).slot
             sharer = sharing_otherwise(self.program, shown, writer, self.pair)
             if sharer is not None:  # it is right alone, and so is the write that shows what it shares

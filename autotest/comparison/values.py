@@ -180,6 +180,17 @@ class Comparison:
             return self._compare_arrays(name, np.asarray(expected), np.asarray(actual))
         return self._plain(name, expected, actual)
 
+    def differs(self, expected: Any, actual: Any) -> bool:
+        """Whether two values have mismatches: without the statistics of their elements, which take longer than that."""
+        if surely_agree(expected, actual, self.tolerance, check_values=self.check_values):
+            return False
+        are_tensors = type(expected) is TensorValue and type(actual) is TensorValue
+        if are_tensors and self.check_values and expected.data.shape == actual.data.shape:
+            tolerated = limits(self.tolerance, expected, actual)
+            if differing(expected.data, actual.data, *tolerated).any():
+                return True
+        return bool(self.compare("", expected, actual))
+
     def _inside(self, step: str) -> Comparison:
         """Return this comparison for the item at `step` of the value."""
         return dataclasses.replace(self, place=self.place + step)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
-from autotest.comparison import Comparison, TensorValue, compare_values
+from autotest.comparison import Comparison, TensorValue
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import frozen_copies
 from autotest.program import Call, Program, Ref, refs
@@ -262,4 +262,4 @@ def _first_wrong_push(own: Flow, other: Flow, how: Comparison) -> tuple[int | No
 def _differ(one: TensorValue | None, other: TensorValue | None, how: Comparison) -> bool:
     if one is None or other is None:
         return one is not other
-    return bool(compare_values("", one, other, how))
+    return how.differs(one, other)

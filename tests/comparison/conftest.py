@@ -29,7 +29,10 @@ def compare() -> Callable[..., Sequence[Mismatch]]:
 
     def judge(expected: Any, actual: Any, name: str = "v1", stage: Any = "forward", **options: Any) -> Any:
         tolerance = Tolerance(options.pop("rtol", None), options.pop("atol", None))
-        return compare_values(name, expected, actual, Comparison(stage, tolerance, 1, **options))
+        how = Comparison(stage, tolerance, 1, **options)
+        found = compare_values(name, expected, actual, how)
+        assert how.differs(expected, actual) == bool(found), "the answer without statistics is another one"
+        return found
 
     return judge
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from autotest.base.settings import EXACT, Settings
-from autotest.comparison import Comparison, TensorValue, compare_values
+from autotest.comparison import Comparison, TensorValue
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN_TYPES, freeze, frozen_copies
 from autotest.frameworks.recorded_calls import run_call
@@ -177,8 +177,9 @@ class _Lockstep:
         one = freeze(self._pair.reference, [touched.expected for touched in found])
         other = freeze(self._pair.candidate, [touched.actual for touched in found])
         for touched, mine, theirs in zip(found, one, other, strict=True):
-            unlike = touched.counts and self._unlike(mine, theirs, exactly=touched.exactly, contents=contents)
-            differs = unlike or differs
+            differs = differs or (
+                touched.counts and self._unlike(mine, theirs, exactly=touched.exactly, contents=contents)
+            )
         # Only now, because several of these values may share memory.
         for touched, mine, theirs in zip(found, one, other, strict=True):
             self._overwrite_candidate(touched.actual, mine, theirs)
@@ -190,8 +191,9 @@ class _Lockstep:
         settings = self._settings
         tolerance, values = EXACT if exactly else settings.tolerance, settings.check_values and contents
         how = Comparison("forward", tolerance, 0, settings.check_dtype, values)
-        found = compare_values("", mine, theirs, how)
-        return any(item.symptom != "requires_grad" or self._pair.candidate.has_gradients for item in found)
+        if self._pair.candidate.has_gradients:
+            return how.differs(mine, theirs)
+        return any(item.symptom != "requires_grad" for item in how.compare("", mine, theirs))
 
     def _overwrite_candidate(self, live: Any, mine: Any, theirs: Any) -> None:
         if type(mine) is TensorValue and type(theirs) is TensorValue and mine.data.tobytes() != theirs.data.tobytes():

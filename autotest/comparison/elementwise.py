@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.numpy_warnings import warnings_off
+
 Values = np.ndarray[Any, Any]
 
 #: Size in bytes up to which arrays are compared by the code with the least overhead per call.
@@ -78,10 +80,10 @@ def scaled_limits(expected: Values, actual: Values, rtol: float, atol: float) ->
     return rtol, rtol / _SMALL_BELOW * _scale(expected, actual)
 
 
-@np.errstate(all="ignore")
 def _scale(expected: Values, actual: Values) -> float:
     """Return the greatest magnitude in `expected`, or in `actual` if `expected` is all zeros; NaN does not count."""
-    return _greatest_magnitude(expected) or _greatest_magnitude(actual)
+    with warnings_off():
+        return _greatest_magnitude(expected) or _greatest_magnitude(actual)
 
 
 def _greatest_magnitude(values: Values) -> float:
@@ -106,7 +108,7 @@ def agree(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
         if expected.nbytes <= _SMALL:
             return _agree_small(expected, actual, rtol, atol)
         if expected.dtype.itemsize in (4, 8):
-            with np.errstate(all="ignore"):
+            with warnings_off():
                 gap = actual - expected
                 greatest = max(float(gap.max()), -float(gap.min()))
             if greatest <= _SLACK * atol:
@@ -117,7 +119,7 @@ def agree(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
 def _agree_small(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
     """Return the same as `agree` for small arrays of real floats.
 
-    This avoids `np.errstate`, which takes longer than the whole comparison: an inner product raises no floating-point
+    This avoids `warnings_off`, which takes longer than the whole comparison: an inner product raises no floating-point
     flags, and if it is moderate, the subtraction raises none either.
     """
     if expected.dtype.itemsize == 2:
@@ -145,17 +147,17 @@ def differing(expected: Values, actual: Values, rtol: float, atol: float) -> Val
     if expected.dtype.kind not in "fc" and actual.dtype.kind not in "fc":
         expected, actual = _common(expected, actual)
         return np.asarray(expected != actual)
-    with np.errstate(all="ignore"):
+    with warnings_off():
         expected, actual = _subtractable(*_common(expected, actual))
         gap = np.abs(actual - expected)
         # If expected is infinite, so is the bound, and any gap would pass it.
         return np.asarray(~((gap <= atol + rtol * np.abs(expected)) & np.isfinite(gap)))
 
 
-@np.errstate(all="ignore")
 def distance(expected: Values, actual: Values) -> Values:
     """Return ``|actual - expected|`` as float64; infinite where a NaN or an infinity is on one side only."""
-    return _distance(expected, actual)
+    with warnings_off():
+        return _distance(expected, actual)
 
 
 # The functions below whose names begin with an underscore expect that NumPy's warnings are turned off: for small arrays

@@ -12,6 +12,7 @@ import dataclasses
 
 import numpy as np
 
+from autotest.base.numpy_warnings import warnings_off
 from autotest.comparison.elementwise import Values, distance, index_of_greatest
 from autotest.diagnosis.rounding.roundoff import NARROW, ROUNDOFF, TINY
 
@@ -137,7 +138,7 @@ class Rounding:
             # Integers and booleans are exact, unless a roundoff of the inputs changes them.
             return np.where(spread > 0, np.inf, 0.0)
         root = np.sqrt(np.maximum(self._lengths(few), 1.0))
-        with np.errstate(all="ignore"):
+        with warnings_off():
             own = ROUNDOFF[self.dtype] * (4 + 2 * root) * np.abs(truth)
             bound = np.where(np.isfinite(own), own, 0.0) + 6 * root * spread
         bound = np.where(self._certain(truth, few), 0.0, bound)
@@ -176,14 +177,14 @@ class Rounding:
         if kind is None or self.dtype not in ROUNDOFF:
             return np.zeros(truth.shape, bool)
         lengths = self._lengths(few)
-        with np.errstate(all="ignore"):
+        with warnings_off():
             reached = np.sqrt(3 * lengths) * spread / ROUNDOFF[self.dtype]
         return np.asarray(np.isfinite(truth) & (lengths > 2) & (reached > float(np.finfo(kind).max)))
 
     def amplification(self, truth: float, spread: float) -> float:
         """Return the change of an element, in roundoffs of the result, when the inputs change by one roundoff."""
         scale = ROUNDOFF.get(self.dtype, 1.0) * max(float(np.abs(truth)), TINY.get(self.dtype, 1.0))
-        with np.errstate(all="ignore"):  # for a zero in double precision, the scale is zero, too
+        with warnings_off():  # for a zero in double precision, the scale is zero, too
             return float(np.divide(spread, scale)) if np.isfinite(scale) else float("inf")
 
     def scale(self, truth: Values) -> float:
@@ -218,7 +219,7 @@ class Spread:
         """Add the result `moved` of one run; a result of another shape is ignored."""
         if moved.shape != self.truth.shape:
             return
-        with np.errstate(all="ignore"):
+        with warnings_off():
             move = distance(self.truth, moved.astype(self.truth.dtype))
             self._stood_still += move == 0
             self._squares += move**2
@@ -229,14 +230,14 @@ class Spread:
 
         Such an element lies beside a step, as the gradient of a maximum of equal numbers does.
         """
-        with np.errstate(all="ignore"):
+        with warnings_off():
             self._squares = np.where(finer._squares > _STEP**2 * self._squares, 0.0, self._squares)
 
     def found(self) -> tuple[Values, Values]:
         """Return the root mean square change of each element, and a mask of the elements that depend on few inputs."""
         if not self.runs:
             return self._squares, np.ones(self.truth.shape, bool)
-        with np.errstate(all="ignore"):
+        with warnings_off():
             return np.sqrt(2 * (self._squares / self.runs)), self._stood_still >= _STILL * self.runs
 
 
@@ -262,7 +263,7 @@ def measure(
     beyond_range = [may_overflow & ~np.isfinite(side) for side in pair]
     errors = [np.where(excused, 0.0, error) for excused, error in zip(beyond_range, errors, strict=True)]
     # An element with an infinite allowance has no excess, however large its error is.
-    with np.errstate(over="ignore"):  # the quotient of a finite error and a tiny allowance may be infinite
+    with warnings_off():  # the quotient of a finite error and a tiny allowance may be infinite
         excess = [
             np.divide(error, np.maximum(allowed, 1e-320), out=np.zeros(truth.shape), where=np.isfinite(allowed))
             for error in errors
@@ -307,7 +308,7 @@ def reaches(spread: Spread, claimed: Values, mask: Values, length: float) -> boo
         mask: the mismatched elements.
         length: the largest number of terms that are summed in one element.
     """
-    with np.errstate(all="ignore"):
+    with warnings_off():
         gap = distance(spread.truth, claimed.astype(spread.truth.dtype))
         return bool((gap <= 6 * np.sqrt(length) * spread.found()[0])[mask].all())
 
@@ -317,6 +318,6 @@ def _rounded(truth: Values, dtype: str) -> Values:
     kind = NARROW.get(dtype)
     if kind is None:
         return truth
-    with np.errstate(all="ignore"):
+    with warnings_off():
         narrow = truth.astype(kind).astype(truth.dtype)
         return np.asarray(np.where(np.isfinite(narrow), truth, narrow))

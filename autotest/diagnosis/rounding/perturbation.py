@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.numpy_warnings import warnings_off
 from autotest.diagnosis.rounding.roundoff import ROUNDOFF
 from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
@@ -28,7 +29,7 @@ def perturbed_in_own_dtype(arrays: Sequence[Array], run: int, roundoffs: float =
         other = array
         for half in (2 * run, 2 * run + 1):
             (other,) = perturbed([other], roundoffs * ROUNDOFF.get(array.dtype, 0.0), half)
-        with np.errstate(over="ignore"):
+        with warnings_off():
             data = cast(other.data, array.dtype)
         moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
     return moved
@@ -54,7 +55,6 @@ def _state(seed: tuple[int, ...], words: int, dtype: Any) -> np.ndarray[Any, Any
     return np.random.SeedSequence(seed).generate_state(words, dtype)
 
 
-@np.errstate(over="ignore")
 def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     """Return `arrays` in double precision with about half of the floating elements changed by up to `roundoff`.
 
@@ -70,6 +70,11 @@ def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]
     """
     if not arrays:  # as of most calls: to seed random numbers for nothing would take a tenth of a verdict
         return []
+    with warnings_off():
+        return _perturbed(arrays, roundoff, run)
+
+
+def _perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     random, masks = _seeded(run, 0), _seeded(run // 2, 1)
     special = any(array.data.dtype.kind in "fc" and not np.isfinite(array.data).all() for array in arrays)
     moved = []

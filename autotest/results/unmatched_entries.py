@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from autotest.results import ledger
 from autotest.results.ledger import LedgerEntry
@@ -32,36 +33,56 @@ def unmatched_entries(
         UsageError: a ledger cannot be read.
     """
     ids = {file: [f"{file.as_posix()}::{name}" for name in names] for file, names in tests.items()}
+    collected = _Collected(ids, _by_end(ids), is_collected, functools.cache(_python_files))
     named = list(candidates)
     return [
         (path, entry)
         for path in dict.fromkeys(path for file in tests for path in ledger.files_for(file))
         for entry in ledger.read(path)
-        if any(entry.is_about(name, str) for name in named) and _is_unmatched(entry, path.parent, ids, is_collected)
+        if any(entry.is_about(name, str) for name in named) and collected.lacks(entry, path.parent)
     ]
 
 
-def _is_unmatched(
-    entry: LedgerEntry, folder: Path, ids: Mapping[Path, list[str]], is_collected: Callable[[Path], bool]
-) -> bool:
-    pattern, _, name = entry.test.partition("::")
-    parts = pattern.count("/") + 1
-    # Nearly all entries name their file, and there may be ten thousand tests in others.
-    named = not _WILDCARDS & {*pattern}
-    ids_of_file = (
-        found for file, found in ids.items() if not named or "/".join(file.as_posix().split("/")[-parts:]) == pattern
-    )
-    if any(entry.applies_to_test(test) for found in ids_of_file for test in found):
-        return False
-    files = [
-        file
-        for file in folder.rglob("*.py")
-        if fnmatch.fnmatchcase("/".join(file.parts[-parts:]), pattern)
-        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
-    ]
-    if not files:
-        return is_collected(folder)
-    return all(file in ids and not _may_call(file, name, ids[file]) for file in files)
+class _Collected(NamedTuple):
+    """The collected tests; what all entries of a ledger ask of files is found out once."""
+
+    #: The ids of the tests of each file.
+    ids: Mapping[Path, list[str]]
+    #: These files by each end of their paths, such as ``folder/file.py``.
+    by_end: Mapping[str, list[Path]]
+    is_complete: Callable[[Path], bool]
+    #: Returns the Python files below a folder.
+    files_below: Callable[[Path], list[Path]]
+
+    def lacks(self, entry: LedgerEntry, folder: Path) -> bool:
+        """Return whether `entry`, of a ledger in `folder`, is about no test, and all of its files were collected."""
+        pattern, _, name = entry.test.partition("::")
+        parts = pattern.count("/") + 1
+        # Nearly all entries name their file, and there may be ten thousand tests in others.
+        possible = self.ids if _WILDCARDS & {*pattern} else self.by_end.get(pattern, [])
+        if any(entry.applies_to_test(test) for file in possible for test in self.ids[file]):
+            return False
+        files = [
+            file for file in self.files_below(folder) if fnmatch.fnmatchcase("/".join(file.parts[-parts:]), pattern)
+        ]
+        if not files:
+            return self.is_complete(folder)
+        return all(file in self.ids and not _may_call(file, name, self.ids[file]) for file in files)
+
+
+def _by_end(files: Iterable[Path]) -> Mapping[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for file in files:
+        parts = file.as_posix().split("/")
+        for at in range(len(parts)):
+            found.setdefault("/".join(parts[at:]), []).append(file)
+    return found
+
+
+def _python_files(folder: Path) -> list[Path]:
+    """Return the Python files below `folder`, without hidden ones."""
+    found = folder.rglob("*.py")
+    return [file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts)]
 
 
 def _may_call(file: Path, name: str, ids: Iterable[str]) -> bool:

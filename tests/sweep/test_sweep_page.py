@@ -51,9 +51,10 @@ def test_the_page_of_four_thousand_operators_is_small_and_names_no_other_file() 
 
 
 @pytest.fixture
-def shown() -> dict[str, Any]:
-    """Return the data of the page."""
-    return document()
+def shown(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return the data of the page, made by the fixture's parameter: at the import, each worker would make all of it."""
+    made: dict[str, Any] = getattr(request, "param", document)()
+    return made
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def with_a_long_name() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shown", [with_a_long_name()], ids=[""])
+@pytest.mark.parametrize("shown", [with_a_long_name], indirect=True, ids=[""])
 @pytest.mark.parametrize("width", [1300, 390])
 def test_columns_stand_below_one_another_whatever_operators_are_called(page: Any, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
@@ -104,7 +105,7 @@ def test_columns_stand_below_one_another_whatever_operators_are_called(page: Any
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shown", [with_a_long_name()], ids=[""])
+@pytest.mark.parametrize("shown", [with_a_long_name], indirect=True, ids=[""])
 def test_samples_that_were_left_out_are_counted_as_the_summary_counts_them(page: Any) -> None:
     assert f"{3 * 2 * OPERATORS + 5:,} samples" in page.text_content("#about")
 

@@ -36,8 +36,11 @@ def pytest_configure() -> None:
 
     Ctrl-C must work in them: a process in the background of a shell ignores it by default. NumPy's OpenBLAS must not
     start threads in them, which takes as long as the rest of NumPy's import; nothing here multiplies large matrices.
+    OneFlow's hwloc must not read the configuration of all PCI devices whenever it starts, each by a trap into the host
+    of a virtual machine: nothing here asks how far away a GPU is.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("HWLOC_COMPONENTS", "-pci,-linuxio")
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -66,6 +66,10 @@ class Modules(abc.ABC):
         """Return whether `module` is in training mode."""
         return bool(module.training)
 
+    def training_modes(self, model: Any) -> dict[str, bool]:
+        """Return by path whether `model` and each of its submodules are in training mode; empty if this is unknown."""
+        return {path: self.is_training(module) for path, module in self.modules(model).items()}
+
     def works_in_place(self, value: Any) -> bool:
         """Return whether `value` is a module that changes its argument in place."""
         return bool(getattr(value, "inplace", False))
@@ -78,11 +82,22 @@ class Modules(abc.ABC):
         """Return the tensors that a step of `optimizer` changes; an empty list if it is not an optimizer."""
         return [tensor for group in getattr(optimizer, "param_groups", ()) for tensor in group["params"]]
 
+    def hyperparameters(self, optimizer: Any) -> list[Mapping[str, Any]]:
+        """Return the arguments of each group of `optimizer` by name; an empty list if it is not an optimizer."""
+        return [{**group} for group in getattr(optimizer, "param_groups", ())]
+
     def learning_rates(self, optimizer: Any) -> list[float]:
         """Return the learning rates of the groups of `optimizer`; an empty list if it is not an optimizer."""
-        return [float(group["lr"]) for group in getattr(optimizer, "param_groups", ()) if "lr" in group]
+        return [float(group["lr"]) for group in self.hyperparameters(optimizer) if "lr" in group]
+
+    def memories(self, optimizer: Any) -> list[Mapping[str, Any]]:
+        """Return what `optimizer` remembers of earlier steps of each of its tensors, such as a momentum, by name."""
+        states = getattr(optimizer, "state", None) or {}
+        return [
+            {name: value for name, value in states.get(tensor, {}).items() if value is not None}
+            for tensor in self.optimized(optimizer)
+        ]
 
     def remembers_steps(self, optimizer: Any) -> bool:
         """Return whether `optimizer` has state of its earlier steps, such as a momentum."""
-        states = getattr(optimizer, "state", None) or {}
-        return any(value is not None for state in states.values() for value in state.values())
+        return any(self.memories(optimizer))

@@ -137,6 +137,13 @@ class OneFlowFramework(Namespace):
     def optimized(self, optimizer: Any) -> list[Any]:
         return [tensor for group in getattr(optimizer, "param_groups", ()) for tensor in group.parameters]
 
+    def hyperparameters(self, optimizer: Any) -> list[Mapping[str, Any]]:
+        return [group.options for group in getattr(optimizer, "param_groups", ())]
+
+    def memories(self, optimizer: Any) -> list[Mapping[str, Any]]:
+        states = getattr(optimizer, "_state", None) or {}
+        return [states.get(tensor, {}) for tensor in self.optimized(optimizer)]
+
     def own_names(self) -> StandIns:
         return global_tensors.stand_ins()
 

@@ -163,6 +163,10 @@ class Operations:
         """Return whether two values of the framework are the same object."""
         return one is other
 
+    def identity(self, value: Any) -> int | None:
+        """Return a number that no other living value of the framework has; None if objects cannot be told apart."""
+        return id(value)
+
     def is_method(self, owner: Any, name: str) -> bool:
         """Return whether `name` is a method of `owner`, an object of the framework, and not a plain attribute."""
         return callable(getattr(type(owner), name, None)) or (

@@ -23,6 +23,10 @@ from autotest.program.semantics import (
     written,
 )
 
+#: Methods of a module or an optimizer that give it other members.
+_JOINING = frozenset(
+    "add_module register_module register_parameter register_buffer append extend insert update add_param_group".split()
+)
 #: Methods of a module that return its tensors or other modules.
 _MEMBERS = frozenset("parameters named_parameters buffers named_buffers state_dict modules children".split())
 
@@ -74,15 +78,21 @@ def written_later(calls: Sequence[Call]) -> frozenset[int]:
 def _shared(call: Call) -> Iterator[Ref]:
     """Yield the operands whose memory the result of `call` may share; an object shares that of its members."""
     yield from out_operands(call)
-    if is_class(call) or call.kind == "setattr":
+    if is_class(call) or call.kind == "setattr" or _joins(call):
         yield from refs(call)
-    elif may_share_memory(call) or writes_first_operand(call) or _is_member(call):
+    elif may_share_memory(call) or writes_first_operand(call) or is_member(call):
         owner = first_operand(call)
         if owner is not None:
             yield owner
 
 
-def _is_member(call: Call) -> bool:
+def _joins(call: Call) -> bool:
+    """Whether `call` gives an object other members, or makes a list of the items of its operand."""
+    return call.target in _JOINING if call.kind == "method" else (call.kind, call.target) == ("builtin", "list")
+
+
+def is_member(call: Call) -> bool:
+    """Whether `call` reads a member of its first operand: an attribute, or the parameters of a module."""
     return call.kind == "getattr" or (call.kind == "method" and base_name(call) in _MEMBERS)
 
 

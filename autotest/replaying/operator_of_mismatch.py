@@ -33,9 +33,8 @@ from autotest.program.semantics import (
     writes,
     written,
 )
-from autotest.replaying.frozen_parameters import freezing_call
+from autotest.replaying.changing_call import ObjectChange, ObjectChanges
 from autotest.replaying.guilty_backward import GuiltyBackward
-from autotest.replaying.kept_gradients import keeping_call
 from autotest.replaying.raising_backward import RaisingCall, raising_call
 from autotest.replaying.replay import Place, replay
 from autotest.replaying.shared_views import sharing_otherwise
@@ -73,6 +72,7 @@ class MismatchNames:
     _writers: dict[Place, int | None] = dataclasses.field(default_factory=dict)
     #: By the slot of a backward that raises, the call to blame.
     _raising: dict[int, RaisingCall | None] = dataclasses.field(default_factory=dict)
+    _changes: ObjectChanges | None = None
 
     @warnings_ignored()
     @np.errstate(all="ignore")
@@ -86,10 +86,8 @@ class MismatchNames:
             # The copy has what its operand held then, whatever is written into that later.
             before = MismatchNames(upto(program, kept.slot), self.pair, self.settings)
             return before.operator(dataclasses.replace(mismatch, slot=kept.args[0].slot))
-        if self.traces_gradients and keeping_call(program, self.pair, self.settings, mismatch) is not None:
-            return "zero_grad"
-        if freezing_call(program, mismatch, self.pair) is not None:
-            return "requires_grad_"
+        if self.traces_gradients and (changed := self._objects_changed(mismatch)) is not None:
+            return changed.operator
         if self.traces_gradients and mismatch.symptom in _OF_GRADIENTS and mismatch.slot < len(program.calls):
             guilty = self._guilty_operator(mismatch)
             if guilty:
@@ -127,6 +125,12 @@ class MismatchNames:
         if mismatch.at not in self._writers:
             self._writers[mismatch.at] = _writer(self.program, mismatch, self.pair)
         return self._writers[mismatch.at]
+
+    def _objects_changed(self, mismatch: Mismatch) -> ObjectChange | None:
+        """Return the call after which an object differs on which `mismatch` depends; None if there is none."""
+        if self._changes is None:
+            self._changes = ObjectChanges(self.program, self.pair, self.settings)
+        return self._changes.behind(mismatch)
 
     @warnings_ignored()
     @np.errstate(all="ignore")

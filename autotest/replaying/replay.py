@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from autotest.frameworks import Framework, files
+from autotest.frameworks import Framework, Pair, files
 from autotest.frameworks.recorded_calls import run_call
 from autotest.program import Call, Program, Ref
 from autotest.program.semantics import left_for_good
@@ -76,6 +76,19 @@ def seeded_replay(
     if program.undefined:
         framework.seed(0)
     return replay(program, framework, between_calls=between_calls)
+
+
+def call_both(
+    call: Call, pair: Pair, values: tuple[list[Any], list[Any]], program: Program, contexts: Contexts
+) -> None:
+    """Make `call` of `program` on both sides, and append its results to their `values`.
+
+    Contexts are left in the opposite order: the sides may be one framework. Raises what a framework raises.
+    """
+    sides = list(zip(pair.frameworks, values, strict=True))
+    for side, held in reversed(sides) if call.kind == "exit" else sides:
+        held.append(run_call(call, side, held, program.arrays))
+        contexts.note(side, call, held)
 
 
 class Contexts:

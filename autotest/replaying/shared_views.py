@@ -116,5 +116,5 @@ def _reached(
 
 
 def _tensors(value: Any, framework: Framework) -> list[Any]:
-    items = value if isinstance(value, (tuple, list)) else [value]
+    items = [*value.values()] if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else [value]
     return [item for item in items if isinstance(item, framework.tensor_types)]

@@ -39,3 +39,18 @@ def test_a_call_that_writes_into_its_operand_changes_it_on_purpose() -> None:
     (write,) = (call.slot for call in agreement.program.calls if call.target == "relu_")
     assert agreement.mismatches
     assert changing_operator(agreement.program, (write - 1, ""), write, pair_with(wrong)) == ""
+
+
+def test_a_step_changes_parameters_on_purpose() -> None:
+    def body() -> Any:
+        layer = dual.nn.Linear(3, 2)
+        optimizer = dual.optim.SGD(layer.parameters(), lr=0.0)
+        layer(drawn()).sum().backward()
+        optimizer.step()
+        return layer(drawn())
+
+    fast = FaultyTorch({"optim.SGD": lambda original: lambda parameters, lr: original(parameters, lr=lr + 1)})
+    agreement = agree(trial(body, fast).program, pair_with(fast), Settings())
+    (step,) = (call.slot for call in agreement.program.calls if call.target == "step")
+    assert agreement.mismatches
+    assert changing_operator(agreement.program, (0, ".weight"), step, pair_with(fast)) == ""

@@ -6,7 +6,7 @@ from autotest.comparison import TensorValue
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program, operator_of, same_bits
 from autotest.program.rewriting import upto
-from autotest.program.semantics import is_module_call, written
+from autotest.program.semantics import is_module_call, is_setting, is_step, written
 from autotest.replaying.agreement import results_of_side
 from autotest.replaying.replay import Place
 
@@ -16,7 +16,8 @@ def changing_operator(program: Program, place: Place, writer: int | None, pair: 
     if writer is None or writer <= place[0]:
         return ""
     call = program.calls[writer]
-    if is_module_call(call) or any(written(call)):  # a module may have been told to work in place
+    # A module may have been told to work in place, and what an optimizer is for is to change its parameters.
+    if is_module_call(call) or is_step(call) or is_setting(call) or any(written(call)):
         return ""
     reference, candidate = (_is_changed(program, place, writer, side, pair) for side in pair.frameworks)
     return operator_of(program.calls, writer) if reference is False and candidate else ""

@@ -15,11 +15,10 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Program, operator_of
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
-from autotest.program.semantics import OPERATIONS, clips_gradients, is_backward, is_module_call, is_step, writes
+from autotest.program.semantics import OPERATIONS, is_backward, is_module_call, is_step, writes
 from autotest.replaying.agreement import Agreement, agree
-from autotest.replaying.frozen_parameters import freezing_call
+from autotest.replaying.changing_call import ObjectChange, ObjectChanges
 from autotest.replaying.gradient_flow import PairedGradients, suspects
-from autotest.replaying.kept_gradients import keeping_call
 from autotest.replaying.operands import CallData, operands_at
 from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.replaying.shared_views import sharing_otherwise
@@ -41,6 +40,8 @@ class Located:
     hint: int | None = None
     #: Pairs of the reference's and the candidate's gradients, if they were compared.
     gradients: PairedGradients | None = None
+    #: What that call changed, if it is the first divergent one because of an object, and not of its result.
+    change: ObjectChange | None = None
 
     @property
     def beginning(self) -> int | None:
@@ -92,9 +93,9 @@ class _Search:
 
     def _found(self) -> Located:
         program, first = self.program, self.first
-        changed = self._of_state()
+        changed = ObjectChanges(program, self.pair, self.settings).behind(first)
         if changed is not None:
-            return Located(changed)
+            return Located(changed.slot, change=changed)
         if first.stage == "backward":
             return self._backward()
         if first.symptom in ("exception", "accepted", "out of memory"):
@@ -114,14 +115,6 @@ class _Search:
             earlier = self._turning([other for other in changing if other < slot])
             return found if earlier is None else Located(None, hint=earlier)
         return found
-
-    def _of_state(self) -> int | None:
-        """Return the call that changed what agreed before it: gradients, or which parameters require them."""
-        clipped = self._turning([call.slot for call in self.program.calls if clips_gradients(call)])
-        if clipped is not None:
-            return clipped
-        kept = keeping_call(self.program, self.pair, self.settings, self.first)
-        return freezing_call(self.program, self.first, self.pair) if kept is None else kept
 
     def _unlike_in_zeros(self) -> int | None:
         if self.first.symptom != "value":

@@ -13,14 +13,13 @@ from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, TensorValue
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN_TYPES, freeze, frozen_copies
-from autotest.frameworks.recorded_calls import run_call
 from autotest.program import Array, Call, Program, refs
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.influence import shared_memory
 from autotest.program.randomness import KnownContents, contents_of_result
 from autotest.program.semantics import is_backward, is_class, is_step, loads_state, written
 from autotest.recording.pairing import is_data
-from autotest.replaying.replay import Contexts
+from autotest.replaying.replay import Contexts, call_both
 
 #: Calls whose result is a leaf that requires grad.
 _MAKING_LEAVES = frozenset(("requires_grad_", "nn.Parameter"))
@@ -115,12 +114,8 @@ class _Lockstep:
 
     def _make(self, call: Call, contexts: Contexts) -> bool:
         """Make `call` on both sides; return whether it succeeds."""
-        sides = list(zip(self._pair.frameworks, self._values, strict=True))
         try:
-            # Contexts are left in the opposite order: the sides may be one framework.
-            for side, values in reversed(sides) if call.kind == "exit" else sides:
-                values.append(run_call(call, side, values, self._program.arrays))
-                contexts.note(side, call, values)
+            call_both(call, self._pair, self._values, self._program, contexts)
         except Exception:  # noqa: BLE001 - a framework may raise any exception
             return False
         self._share_memory(call)

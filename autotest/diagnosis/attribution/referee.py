@@ -66,6 +66,9 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
     if pair.others:
         shown = focus.mismatches[0]
         verdict = weighed(verdict, votes(focus, shown.at, shown, pair, settings), pair.sides)
+    if located.change is not None:
+        told = f"after {located.change.operator}, {located.change.told}"
+        verdict = dataclasses.replace(verdict, numbers=(told, *verdict.numbers))
     return Opinion(verdict, located, double)
 
 

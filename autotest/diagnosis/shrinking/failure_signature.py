@@ -74,7 +74,7 @@ def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
         )
         if not changed:
             return operator_behind(program.calls, first) == operator
-    return any(operator_of(program.calls, one.slot) == operator for one in program.calls)
+    return any(operator in (one.target, operator_of(program.calls, one.slot)) for one in program.calls)
 
 
 def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool:

@@ -230,9 +230,13 @@ class UnshrunkTrial:
 def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> FailureSignature:
     """Return the signature of the first mismatch of `agreement`, which every smaller program must show."""
     first = agreement.mismatches[0]
-    slot = opinion.located.slot
-    names = MismatchNames(agreement.program, pair, settings)
-    operator = names.operator(first) if slot is None else operator_of(agreement.program.calls, slot)
+    slot, change = opinion.located.slot, opinion.located.change
+    if change is not None:
+        operator = change.operator
+    elif slot is not None:
+        operator = operator_of(agreement.program.calls, slot)
+    else:
+        operator = MismatchNames(agreement.program, pair, settings).operator(first)
     wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
     return FailureSignature(
         first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special, raises(agreement)

@@ -143,6 +143,9 @@ class Interpreter(RemoteFramework):
     def same(self, one: Any, other: Any) -> bool:
         return bool(self._ask("same", one.key, other.key))
 
+    def identity(self, value: Any) -> int | None:
+        return None  # a member gets a new stand-in with each call that returns it
+
     def _facts(self, tensor: Any) -> dict[str, Any]:
         facts: dict[str, Any] = self._ask("facts", tensor.key)
         return facts
@@ -226,6 +229,9 @@ class Interpreter(RemoteFramework):
 
     def is_training(self, module: Any) -> bool:
         return True
+
+    def training_modes(self, model: Any) -> dict[str, bool]:
+        return {}
 
     def works_in_place(self, value: Any) -> bool:
         return False

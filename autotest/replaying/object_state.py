@@ -1,0 +1,118 @@
+"""Reads and compares what the objects of a replay hold besides the results of calls: ties, modes, rates, gradients."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from autotest.base.settings import Settings
+from autotest.comparison import Comparison, TensorValue, compare_values
+from autotest.frameworks import Framework
+from autotest.frameworks.freezing import PLAIN_TYPES, freeze
+
+#: What an item is about:
+#: ``tie``        the member of a module that a tensor is, if it is one: a tied weight is that of another module
+#: ``value``      the contents and attributes of a tensor
+#: ``gradient``   the gradient of a tensor; None if it is zero or missing
+#: ``presence``   whether a tensor has a gradient, which may be zero
+#: ``keeping``    whether a backward pass leaves a gradient in a tensor
+#: ``mode``       whether a module is in training mode
+#: ``setting``    an argument of one of an optimizer's groups
+#: ``memory``     what an optimizer remembers of earlier steps
+Aspect = Literal["tie", "value", "gradient", "presence", "keeping", "mode", "setting", "memory"]
+#: A slot, and where in its value something is, such as ``.weight``; empty for the value itself.
+_Place: TypeAlias = tuple[int, str]
+
+
+class HeldItem(NamedTuple):
+    """One thing that the value in `slot` holds; `path` says where in it, such as ``.weight``."""
+
+    slot: int
+    path: str
+    aspect: Aspect
+
+
+ObjectState: TypeAlias = Mapping[HeldItem, Any]
+
+
+def read_state(framework: Framework, values: Sequence[Any], ignored: Collection[int]) -> ObjectState:
+    """Return what the tensors, modules and optimizers in `values` hold, apart from tensors in the slots `ignored`."""
+    return dict(_Reading(framework, values, ignored).items())
+
+
+def unlike(one: ObjectState, other: ObjectState, settings: Settings) -> frozenset[HeldItem]:
+    """Return the items that differ; one that only one side has counts if it is a tensor."""
+    how = Comparison("forward", settings.tolerance)
+    found = {item for item in one.keys() ^ other.keys() if item.aspect == "value"}
+    for item in one.keys() & other.keys():
+        exactly = item.aspect in ("tie", "presence", "keeping", "mode")
+        if one[item] != other[item] if exactly else compare_values("", one[item], other[item], how):
+            found.add(item)
+    return frozenset(found)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Reading:
+    framework: Framework
+    values: Sequence[Any]
+    ignored: Collection[int]
+
+    def items(self) -> Iterator[tuple[HeldItem, Any]]:
+        tensors = self._tensors()
+        for place, contents in zip(tensors, freeze(self.framework, [*tensors.values()]), strict=True):
+            yield HeldItem(*place, "value"), contents
+        yield from self._gradients(tensors)
+        yield from self._ties(tensors)
+        for slot, value in enumerate(self.values):
+            if isinstance(value, self.framework.module_types):
+                modes = self.framework.training_modes(value)
+                yield from ((HeldItem(slot, f".{path}".rstrip("."), "mode"), mode) for path, mode in modes.items())
+            else:
+                yield from self._of_optimizer(slot, value)
+
+    def _tensors(self) -> dict[_Place, Any]:
+        found: dict[_Place, Any] = {}
+        for slot, value in enumerate(self.values):
+            if isinstance(value, self.framework.module_types):
+                found |= {(slot, f".{name}"): one for name, one in self.framework.state(value).items()}
+            elif isinstance(value, self.framework.tensor_types) and slot not in self.ignored:
+                found[slot, ""] = value
+        return found
+
+    def _gradients(self, tensors: Mapping[_Place, Any]) -> Iterator[tuple[HeldItem, Any]]:
+        side = self.framework
+        keeping = {place: side.holds_gradient(one) for place, one in tensors.items()}
+        # One that requires no grad may have been given a gradient. A computed one has none unless it keeps it.
+        having = [place for place, keeps in keeping.items() if keeps or not side.can_backpropagate(tensors[place])]
+        gradients = freeze(side, [side.gradient(tensors[place]) for place in having])
+        for place, gradient in zip(having, gradients, strict=True):
+            is_zero = type(gradient) is TensorValue and not gradient.data.any()
+            yield HeldItem(*place, "gradient"), None if is_zero else gradient
+            yield HeldItem(*place, "presence"), gradient is not None
+        yield from ((HeldItem(*place, "keeping"), keeps) for place, keeps in keeping.items())
+
+    def _ties(self, tensors: Mapping[_Place, Any]) -> Iterator[tuple[HeldItem, _Place | None]]:
+        """Yield for each tensor the first member of a module that is the same object; None if no member is."""
+        known = {place: self.framework.identity(one) for place, one in tensors.items()}
+        members: dict[int, _Place] = {}
+        for (slot, path), identity in known.items():
+            if path and identity is not None:
+                members.setdefault(identity, (slot, path))
+        for place, identity in known.items():
+            if identity is not None:
+                yield HeldItem(*place, "tie"), members.get(identity)
+
+    def _of_optimizer(self, slot: int, value: Any) -> Iterator[tuple[HeldItem, Any]]:
+        groups = self.framework.hyperparameters(value)
+        for at, group in enumerate(groups):
+            for name, one in group.items():
+                if isinstance(one, (*PLAIN_TYPES, tuple)):
+                    yield HeldItem(slot, f"{name} of group {at}", "setting"), one
+        if not groups:
+            return
+        memories = self.framework.memories(value)
+        yield HeldItem(slot, "", "memory"), any(memories)
+        for at, memory in enumerate(memories):
+            for name, one in zip(memory, freeze(self.framework, [*memory.values()]), strict=True):
+                yield HeldItem(slot, f"{name} of tensor {at}", "memory"), one

@@ -1,0 +1,362 @@
+"""The call that changes an object wrongly is blamed, and not the one whose result first shows it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from autotest import Divergence, random_tensor
+from autotest import torch as dual
+from tests.diagnosis.test_state_of_modules import method
+from tests.support.faulty import FaultyTorch, Replacement
+from tests.support.running import trial, trials
+
+
+def drawn(*shape: int, **options: Any) -> Any:
+    return random_tensor(shape=shape, **{"low": -1, "high": 1, "dtype": "float32", **options})
+
+
+def squares(module: Any, x: Any) -> Any:
+    return module(x).pow(2).sum()
+
+
+def copied_weight(cls: Any) -> Callable[..., None]:
+    import torch
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807 - it replaces that of a class
+        has_one = name == "weight" and "weight" in self._parameters
+        cls.__setattr__(self, name, torch.nn.Parameter(value.detach().clone()) if has_one else value)
+
+    return __setattr__
+
+
+def copied_parameter(cls: Any) -> Callable[..., None]:
+    import torch
+
+    def register_parameter(self: Any, name: str, value: Any) -> None:
+        own = value is None or name in ("weight", "bias")
+        cls.register_parameter(self, name, value if own else torch.nn.Parameter(value.detach().clone()))
+
+    return register_parameter
+
+
+def without_memory(cls: Any) -> Callable[..., None]:
+    return lambda self, state: cls.load_state_dict(self, {**state, "state": {}})
+
+
+def with_its_rate(cls: Any) -> Callable[..., None]:
+    def load_state_dict(self: Any, state: Any) -> None:
+        rates = [group["lr"] for group in self.param_groups]
+        cls.load_state_dict(self, state)
+        for group, rate in zip(self.param_groups, rates, strict=True):
+            group["lr"] = rate
+
+    return load_state_dict
+
+
+def without_its_rate(cls: Any) -> Callable[..., None]:
+    return lambda self, group: cls.add_param_group(self, {"params": group["params"]})
+
+
+def only_itself(cls: Any) -> Callable[..., Any]:
+    def train(self: Any, mode: bool = True) -> Any:
+        self.training = mode
+        return self
+
+    return train
+
+
+def zeros_are_left(cls: Any) -> Callable[..., None]:
+    def zero_grad(self: Any, set_to_none: bool = True) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.grad.zero_()
+
+    return zero_grad
+
+
+def accumulating(grad: Any) -> Any:
+    def wrong(outputs: Any, inputs: Any, **options: Any) -> Any:
+        found = grad(outputs, inputs, **options)
+        for leaf, gradient in zip(inputs, found, strict=True):
+            leaf.grad = gradient.detach() if leaf.grad is None else leaf.grad + gradient.detach()
+        return found
+
+    return wrong
+
+
+def tied_gradient() -> Any:
+    first, second = dual.nn.Linear(3, 3), dual.nn.Linear(3, 3)
+    first.weight = second.weight
+    return first(dual.tanh(second(drawn(2, 3))))
+
+
+def tied_write() -> Any:
+    first, second = dual.nn.Linear(3, 3), dual.nn.Linear(3, 3)
+    first.weight = second.weight
+    with dual.no_grad():
+        second.weight.mul_(2.0)
+    return first(drawn(2, 3))
+
+
+def tied_training() -> Any:
+    first, second = dual.nn.Linear(3, 3), dual.nn.Linear(3, 3)
+    first.weight = second.weight
+    optimizer = dual.optim.SGD(second.parameters(), lr=0.1)
+    squares(second, drawn(2, 3)).backward()
+    optimizer.step()
+    return first(drawn(2, 3))
+
+
+def registered() -> Any:
+    first, second = dual.nn.Linear(3, 3), dual.nn.Linear(3, 3)
+    first.register_parameter("other", second.weight)
+    return dual.nn.functional.linear(drawn(2, 3), first.other) + second(drawn(2, 3))
+
+
+def registered_buffer() -> Any:
+    layer, buffer = dual.nn.Linear(3, 3), drawn(3, requires_grad=False) * 1
+    layer.register_buffer("scale", buffer)
+    buffer.mul_(2.0)
+    return layer(drawn(2, 3)) * layer.scale
+
+
+def continued(kind: str, **options: Any) -> Callable[[], Any]:
+    def body() -> Any:
+        layer, x = dual.nn.Linear(3, 2), drawn(4, 3)
+        first = getattr(dual.optim, kind)(layer.parameters(), lr=0.1, **options)
+        squares(layer, x).backward()
+        first.step()
+        second = getattr(dual.optim, kind)(layer.parameters(), lr=0.2, **options)
+        second.load_state_dict(first.state_dict())
+        second.zero_grad()
+        squares(layer, x).backward()
+        second.step()
+        return layer(x)
+
+    return body
+
+
+def of_two_groups() -> Any:
+    first, second, x = dual.nn.Linear(3, 3), dual.nn.Linear(3, 3), drawn(2, 3)
+    optimizer = dual.optim.SGD(first.parameters(), lr=0.1)
+    optimizer.add_param_group({"params": second.parameters(), "lr": 0.5})
+    squares(first, second(x)).backward()
+    optimizer.step()
+    return first(second(x))
+
+
+def gradients_between() -> Any:
+    layer, x = dual.nn.Linear(3, 1), drawn(4, 3)
+    (gradient,) = dual.autograd.grad(layer(x).tanh().sum(), [x], create_graph=True)
+    return gradient.pow(2).sum() + layer(x).sum()
+
+
+def evaluated(layer: Callable[[], Any]) -> Callable[[], Any]:
+    def body() -> Any:
+        network = dual.nn.Sequential(dual.nn.Linear(3, 3), layer())
+        network.eval()
+        return network(drawn(4, 3))
+
+    return body
+
+
+def gradients_of_zero() -> Any:
+    first, second, x = dual.nn.Linear(3, 2), dual.nn.Linear(3, 2), drawn(2, 3)
+    optimizer = dual.optim.SGD([*first.parameters(), *second.parameters()], lr=0.1, weight_decay=0.5)
+    squares(first, x).backward()
+    squares(second, x).backward()
+    optimizer.zero_grad()
+    squares(first, x).backward()
+    optimizer.step()
+    return first(x) + second(x)
+
+
+def gradient_given() -> Any:
+    x = drawn(3, layout="contiguous")
+    x.grad = dual.ones(3)
+    dual.optim.SGD([x], lr=0.1).step()
+    return x
+
+
+def doubled_attributes(original: Any) -> Any:
+    return lambda tensor, value: original(tensor, value * 2)
+
+
+def from_vector() -> Any:
+    layer = dual.nn.Linear(3, 2)
+    dual.nn.utils.vector_to_parameters(drawn(8, low=1, high=2, requires_grad=False), layer.parameters())
+    return layer(drawn(2, 3))
+
+
+def normalised() -> Any:
+    layer = dual.nn.utils.remove_weight_norm(dual.nn.utils.weight_norm(dual.nn.Linear(3, 2)))
+    with dual.no_grad():
+        layer.weight.mul_(2.0)
+    return layer(drawn(2, 3))
+
+
+def deeply_copied() -> Any:
+    layer = dual.nn.Linear(3, 2)
+    other = copy.deepcopy(layer)
+    with dual.no_grad():
+        layer.weight.mul_(2.0)
+    return other(drawn(2, 3))
+
+
+def written_state() -> Any:
+    layer = dual.nn.Linear(3, 3)
+    state = layer.state_dict()
+    with dual.no_grad():
+        state["weight"].mul_(2.0)
+    return layer(drawn(2, 3))
+
+
+def copied_state(cls: Any) -> Callable[..., Any]:
+    return lambda self: {name: tensor.clone() for name, tensor in cls.state_dict(self).items()}
+
+
+class Case(NamedTuple):
+    body: Callable[[], Any]
+    path: str
+    fault: Replacement
+    operator: str
+    #: What the verdict says that the call changed; empty if it is a write that shows it.
+    told: str = ""
+    of_tensors: bool = False
+
+    def faulty(self) -> FaultyTorch:
+        return FaultyTorch(tensors={self.path: self.fault}) if self.of_tensors else FaultyTorch({self.path: self.fault})
+
+
+def of_linear(name: str, change: Callable[[Any], Callable[..., Any]]) -> tuple[str, Replacement]:
+    return "nn.Linear", method(name, change)
+
+
+COPYING = of_linear("__setattr__", copied_weight)
+TWO = "are one tensor of torch, and two of faulty"
+CASES: dict[str, Case] = {
+    "the gradient of a tied weight": Case(tied_gradient, *COPYING, "setattr", TWO),
+    "a write into a tied weight": Case(tied_write, *COPYING, "setattr", TWO),
+    "a step of a tied weight": Case(tied_training, *COPYING, "setattr", TWO),
+    "a registered parameter": Case(
+        registered, *of_linear("register_parameter", copied_parameter), "register_parameter", TWO
+    ),
+    "a registered buffer": Case(
+        registered_buffer,
+        *of_linear("register_buffer", lambda cls: lambda self, name, x: cls.register_buffer(self, name, x.clone())),
+        "register_buffer",
+        TWO,
+    ),
+    "a momentum that is not loaded": Case(
+        continued("SGD", momentum=0.9),
+        "optim.SGD",
+        method("load_state_dict", without_memory),
+        "load_state_dict",
+        "remembers earlier steps in torch only",
+    ),
+    "averages that are not loaded": Case(
+        continued("Adam"),
+        "optim.Adam",
+        method("load_state_dict", without_memory),
+        "load_state_dict",
+        "remembers earlier steps in torch only",
+    ),
+    "a rate that is not loaded": Case(
+        continued("SGD", momentum=0.9),
+        "optim.SGD",
+        method("load_state_dict", with_its_rate),
+        "load_state_dict",
+        "lr of group 0 of o",
+    ),
+    "the rate of a second group": Case(
+        of_two_groups, "optim.SGD", method("add_param_group", without_its_rate), "add_param_group", "lr of group 1 of o"
+    ),
+    "a gradient that is left": Case(
+        gradients_between, "autograd.grad", accumulating, "autograd.grad", "has a gradient in faulty only"
+    ),
+    "a mode that does not reach a normalisation": Case(
+        evaluated(lambda: dual.nn.BatchNorm1d(3)),
+        "nn.Sequential",
+        method("train", only_itself),
+        "eval",
+        "is in training mode in faulty only",
+    ),
+    "a mode that does not reach a dropout": Case(
+        evaluated(lambda: dual.nn.Dropout(0.5)),
+        "nn.Sequential",
+        method("train", only_itself),
+        "eval",
+        "is in training mode in faulty only",
+    ),
+    "gradients of zero that decay": Case(
+        gradients_of_zero,
+        "optim.SGD",
+        method("zero_grad", zeros_are_left),
+        "zero_grad",
+        "has a gradient in faulty only",
+    ),
+    "a gradient that is assigned": Case(
+        gradient_given, "__set__", doubled_attributes, "setattr", "the gradient of x0 differs", of_tensors=True
+    ),
+    "parameters from a vector": Case(
+        from_vector,
+        "nn.utils.vector_to_parameters",
+        lambda original: lambda vector, parameters: original(vector, [*parameters][:1]),
+        "nn.utils.vector_to_parameters",
+        "bias differs",
+    ),
+    "a reparametrisation that stays": Case(
+        normalised,
+        "nn.utils.remove_weight_norm",
+        lambda original: lambda module: module,
+        "nn.utils.remove_weight_norm",
+        "only torch has m",
+    ),
+    "a copy that shares": Case(
+        deeply_copied,
+        *of_linear("__deepcopy__", lambda cls: lambda self, memo: self),
+        "deepcopy",
+        "are one tensor of faulty, and two of torch",
+    ),
+    "a state that is a copy": Case(written_state, *of_linear("state_dict", copied_state), "state_dict"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated:FutureWarning")
+@pytest.mark.parametrize("name", CASES)
+def test_the_call_after_which_an_object_differs_is_named_and_marked(name: str, quick: Any) -> None:
+    case = CASES[name]
+    with pytest.raises(Divergence) as raised:
+        trials(case.body, quick, case.faulty(), n=1, options={"shrink": 5.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.operator == finding.identity.operator == case.operator
+    assert finding.divergent is not None
+    marked = finding.program.calls[finding.divergent]
+    assert case.operator in (marked.target, marked.kind)
+    assert any(case.told in line for line in finding.verdict)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated:FutureWarning")
+@pytest.mark.parametrize("name", CASES)
+def test_a_candidate_without_a_fault_changes_objects_alike(name: str) -> None:
+    assert trial(CASES[name].body, FaultyTorch()).mismatches == []
+
+
+def test_what_an_earlier_call_made_wrong_is_not_the_fault_of_the_call_that_copies_it(quick: Any) -> None:
+    def body() -> Any:
+        first, second = dual.nn.Linear(3, 3), dual.nn.Linear(3, 3)
+        dual.nn.init.constant_(first.weight, 0.5)
+        second.load_state_dict(first.state_dict())
+        return second(drawn(2, 3))
+
+    wrong = FaultyTorch({"nn.init.constant_": lambda original: lambda tensor, value: original(tensor, value + 1)})
+    with pytest.raises(Divergence) as raised:
+        trials(body, quick, wrong, n=1)
+    assert raised.value.finding is not None
+    assert raised.value.finding.operator == "nn.init.constant_"

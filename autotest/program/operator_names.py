@@ -9,7 +9,7 @@ from autotest.program.numpy_scalars import is_whole
 from autotest.program.semantics import backward_arguments, describes, makes_input, pushes_gradients, written
 
 #: Kinds of calls that change or read their first operand, and for which a finding names the operator behind it.
-_ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "getattr"))
+_ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
 #: Functions that differentiate their first operand; a finding names the operator behind that.
 _DIFFERENTIATING = frozenset(("autograd.grad", "autograd.backward"))
 
@@ -23,7 +23,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     - A copy of a tensor that the next call overwrites has the name of the tensor.
     - A property of a random result has the name of the call that drew it, if that is in the program.
     - An attribute of an input has the name of the attribute.
-    - The assignment of an attribute has the name ``setattr``, whatever the attribute.
+    - The assignment of an attribute of any other value has the name ``setattr``: it changes a module, for example.
     - The result of `autograd.grad`, or of a backward pass through it, has the name of the differentiated operator.
     - Any other value has the name of its own call.
 
@@ -49,8 +49,6 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
         # An input is named after its first reader, which may be this very call.
         is_first = makes_input(owner) and next(_readers(calls, owner.slot), None) == slot
         return call.target if is_first else operator_of(calls, owner.slot)
-    if call.kind == "setattr":
-        return "setattr"
     if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
     if call.kind == "function" and call.target in _DIFFERENTIATING:
@@ -60,7 +58,9 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
         owner = calls[call.args[0].slot]
         # An input is named after a later call, which may be this one; therefore use this call's own name.
-        return (call.target or call.kind) if owner.kind == "tensor" else operator_of(calls, owner.slot)
+        if owner.kind == "tensor":
+            return call.target or call.kind
+        return "setattr" if call.kind == "setattr" else operator_of(calls, owner.slot)
     return call.target
 
 

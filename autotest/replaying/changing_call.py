@@ -7,7 +7,7 @@ rate that is not loaded, and a gradient that is left where none should be. What 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autotest.base.settings import Settings
@@ -97,7 +97,7 @@ class ObjectChanges:
         values: tuple[list[Any], list[Any]] = ([], [])
         read, may_be_missing = 0, False
         with Contexts(calls, *pair.frameworks) as contexts:
-            for call in calls:
+            for call, *given in _with_given_state(calls):
                 if call.slot > last and not may_be_missing:
                     return
                 looked_at = _may_change_objects(call) and self._is_of_object(call, values[0])
@@ -105,7 +105,8 @@ class ObjectChanges:
                     is_given = may_be_missing and is_step(call)
                     before = self._unlike(values) if looked_at or is_given else frozenset[HeldItem]()
                     self._stepped.update(item for item in before if is_given and item.aspect == "presence")
-                    call_both(call, pair, values, self.program, contexts)
+                    for one in (call, *given):
+                        call_both(one, pair, values, self.program, contexts)
                     if not looked_at:
                         continue
                     after = self._states(values)
@@ -182,6 +183,18 @@ def _may_change_objects(call: Call) -> bool:
         computes = is_module_call(call) or is_step(call) or is_backward(call)
         return not computes and type(call.args[0]) is Ref
     return returns_gradients(call) or call.target.startswith("nn.utils.")
+
+
+def _with_given_state(calls: Sequence[Call]) -> Iterator[list[Call]]:
+    """Yield each call with those that follow it and give both sides the same numbers, where it draws some."""
+    group: list[Call] = []
+    for call in calls:
+        if group and call.kind not in ("load_state", "overwrite"):
+            yield group
+            group = []
+        group.append(call)
+    if group:
+        yield group
 
 
 def _from_causes(item: HeldItem) -> tuple[bool, HeldItem]:

@@ -301,7 +301,7 @@ CASES: dict[str, Case] = {
         "has a gradient in faulty only",
     ),
     "a gradient that is assigned": Case(
-        gradient_given, "__set__", doubled_attributes, "setattr", "the gradient of x0 differs", of_tensors=True
+        gradient_given, "__set__", doubled_attributes, "grad", "the gradient of x0 differs", of_tensors=True
     ),
     "parameters from a vector": Case(
         from_vector,

@@ -12,7 +12,6 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis.attribution import lockstep
 from autotest.diagnosis.attribution.locating import locate
 from autotest.diagnosis.attribution.referee import examine
 from autotest.diagnosis.failed_trial import FailedTrial
@@ -45,7 +44,6 @@ def performed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return original(call, *args)
 
     monkeypatch.setattr(replay, "run_call", counted)
-    monkeypatch.setattr(lockstep, "run_call", counted)
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -21,6 +22,8 @@ from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 #: ``setting``    an argument of one of an optimizer's groups
 #: ``memory``     what an optimizer remembers of earlier steps
 Aspect = Literal["tie", "value", "gradient", "presence", "keeping", "mode", "setting", "memory"]
+#: Relative difference of an optimizer's numbers that single precision may cause.
+_ROUNDING = 1e-5
 #: A slot, and where in its value something is, such as ``.weight``; empty for the value itself.
 _Place: TypeAlias = tuple[int, str]
 
@@ -46,10 +49,22 @@ def unlike(one: ObjectState, other: ObjectState, settings: Settings) -> frozense
     how = Comparison("forward", settings.tolerance)
     found = {item for item in one.keys() ^ other.keys() if item.aspect == "value"}
     for item in one.keys() & other.keys():
-        exactly = item.aspect in ("tie", "presence", "keeping", "mode")
-        if one[item] != other[item] if exactly else compare_values("", one[item], other[item], how):
+        if item.aspect in ("value", "gradient", "memory"):
+            differs = bool(compare_values("", one[item], other[item], how))
+        else:
+            differs = not _means_the_same(one[item], other[item])
+        if differs:
             found.add(item)
     return frozenset(found)
+
+
+def _means_the_same(one: Any, other: Any) -> bool:
+    """Whether two plain values are equal; a framework may say 0.0 for 0, False for None, or round a rate."""
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        return len(one) == len(other) and all(map(_means_the_same, one, other))
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return math.isclose(one, other, rel_tol=_ROUNDING)
+    return bool(one == other or (not one and not other))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ import pytest
 
 from autotest import Divergence, random_tensor
 from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.replaying.object_state import HeldItem, ObjectState, unlike
 from tests.diagnosis.test_state_of_modules import method
 from tests.support.faulty import FaultyTorch, Replacement
 from tests.support.running import trial, trials
@@ -360,3 +362,13 @@ def test_what_an_earlier_call_made_wrong_is_not_the_fault_of_the_call_that_copie
         trials(body, quick, wrong, n=1)
     assert raised.value.finding is not None
     assert raised.value.finding.operator == "nn.init.constant_"
+
+
+def test_numbers_of_an_optimizer_that_mean_the_same_do_not_differ() -> None:
+    def held(**options: Any) -> ObjectState:
+        return {HeldItem(0, f"{name} of group 0", "setting"): value for name, value in options.items()}
+
+    one = held(lr=0.1, dampening=0, fused=None, betas=(0.9, 0.999))
+    assert not unlike(one, held(lr=0.1 + 1e-9, dampening=0.0, fused=False, betas=[0.9, 0.999]), Settings())
+    for name, value in {"lr": 0.2, "dampening": 0.5, "fused": True, "betas": (0.9, 0.99)}.items():
+        assert unlike(one, held(**{name: value}), Settings()) == {HeldItem(0, f"{name} of group 0", "setting")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,16 @@ from autotest.frameworks import ABSENT, Framework
 from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.program import COTANGENT, LAYOUT, Call, refs
 from autotest.program.numpy_scalars import is_scalar
-from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call, make_holders, reparametrizes
+from autotest.program.semantics import (
+    is_backward,
+    is_class,
+    is_holder,
+    is_module_call,
+    is_step,
+    loads_state,
+    make_holders,
+    reparametrizes,
+)
 from autotest.program.semantics import written as written_by
 from autotest.recording.record import Record
 from autotest.recording.shared_contents import spoilt_with
@@ -312,7 +321,20 @@ def _written_by(recorder: Record, failed: Collection[int]) -> set[int]:
             written |= {id(values[same]) for same in spoilt_with(calls, values, types, ref.slot)}
         if reparametrizes(call) or any(map(recorder.pair.reference.works_in_place, operands)):
             written |= {id(operand) for operand in operands}
-    return written
+        if loads_state(call) or is_step(call) or call.target.startswith("nn.utils."):
+            written |= {id(tensor) for operand in operands for tensor in _held_by(operand, recorder.pair.reference)}
+    lists = (value for value in values if isinstance(value, (list, tuple))) if written else ()
+    return written | {id(value) for value in lists if any(id(item) in written for item in value)}
+
+
+def _held_by(value: Any, framework: Framework) -> Iterator[Any]:
+    """Yield the tensors of a module, of an optimizer, or of a list of tensors."""
+    if isinstance(value, framework.module_types):
+        yield from framework.state(value).values()
+    elif isinstance(value, (list, tuple)):
+        yield from value
+    else:
+        yield from framework.optimized(value)
 
 
 def is_data(framework: Framework, value: Any) -> bool:

@@ -372,3 +372,39 @@ def test_numbers_of_an_optimizer_that_mean_the_same_do_not_differ() -> None:
     assert not unlike(one, held(lr=0.1 + 1e-9, dampening=0.0, fused=False, betas=[0.9, 0.999]), Settings())
     for name, value in {"lr": 0.2, "dampening": 0.5, "fused": True, "betas": (0.9, 0.99)}.items():
         assert unlike(one, held(**{name: value}), Settings()) == {HeldItem(0, f"{name} of group 0", "setting")}
+
+
+def raising_method(cls: Any) -> Callable[..., None]:
+    def refuses(self: Any, *args: Any, **options: Any) -> None:
+        raise RuntimeError("planted: not supported")
+
+    return refuses
+
+
+def loaded() -> Any:
+    first, second = dual.nn.Linear(3, 2), dual.nn.Linear(3, 2)
+    second.load_state_dict(first.state_dict())
+    return second(drawn(2, 3))
+
+
+def stepped() -> Any:
+    layer = dual.nn.Linear(3, 2)
+    optimizer = dual.optim.SGD(layer.parameters(), lr=0.1)
+    squares(layer, drawn(2, 3)).backward()
+    optimizer.step()
+    return layer(drawn(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        (from_vector, FaultyTorch(missing=("nn.utils.vector_to_parameters",))),
+        (loaded, FaultyTorch({"nn.Linear": method("load_state_dict", raising_method)})),
+        (stepped, FaultyTorch({"optim.SGD": method("step", raising_method)})),
+    ],
+    ids=["vector_to_parameters", "load_state_dict", "step"],
+)
+def test_what_a_refused_call_was_to_write_into_an_object_is_no_finding_beside_it(
+    body: Callable[[], Any], fault: FaultyTorch
+) -> None:
+    assert [mismatch.symptom for mismatch in trial(body, fault).mismatches] == ["exception"]

@@ -20,6 +20,7 @@ from autotest.diagnosis.shrinking.failure_signature import AMBIGUOUS_SYMPTOMS, F
 from autotest.diagnosis.shrinking.fitting_cotangents import with_fitting_cotangents
 from autotest.diagnosis.shrinking.fitting_state import with_fitting_state
 from autotest.diagnosis.shrinking.initial_state import modules_that_differ, with_initial_state
+from autotest.diagnosis.shrinking.shifted_inputs import is_stable
 from autotest.frameworks import Pair
 from autotest.program import Call, Program, Ref, Root, call_reduction, content_reduction, reduction, shape_reduction
 from autotest.program.randomness import drops_in_a_defined_result
@@ -108,6 +109,8 @@ class Shrinker:
         self._seen: set[bytes] = {reduction.digest(start.program)}
         #: Whether a run takes so long that sizes are reduced first, which makes all other passes quick.
         self._began_large = reduction.elements(start.program) > _LARGE
+        #: The first program, and the smaller ones that are tried first: what rounds may hide that a number is exact.
+        self._original = [start.program]
         self.result = Shrunk(start, [start])
 
     def shrink(self, first: Sequence[Program] = ()) -> Shrunk:
@@ -116,6 +119,7 @@ class Shrinker:
             # Its random results must not become inputs: a property of fewer, or of one side's results, is chance.
             self._try(self._needed())
             return self.result
+        self._original += first
         for program in first:
             self._try(program)
         arguments, shapes, contents = self._in_class(reduction.arguments), self._shapes(), content_reduction.contents
@@ -271,7 +275,7 @@ class Shrinker:
             return False
         agreement = self._judging.examined(fitting)
         alike = self._failure.shown_by(agreement) and self._wide_holds(agreement) and self._class_holds(agreement)
-        if alike and self._judging.holds(agreement):
+        if alike and self._exactness_holds(agreement) and self._judging.holds(agreement):
             self.result.agreement = agreement
             self.result.history.append(agreement)
             return True
@@ -307,6 +311,23 @@ class Shrinker:
     @functools.cached_property
     def _starts_unsorted(self) -> bool:
         return searches_unsorted(self.result.history[0].program)
+
+    def _exactness_holds(self, agreement: Agreement) -> bool:
+        """Return whether the failure in `agreement` depends on exact numbers only if that of the first program does.
+
+        Where numbers are equal, or lie at a step of a function, the sides may differ for another reason. A large
+        program is not asked: its few runs are needed to make it small.
+        """
+        return self._began_large or is_stable(agreement.program, self._fails) or not self._starts_stable
+
+    @functools.cached_property
+    def _starts_stable(self) -> bool:
+        numeric = self._failure.symptom in NUMERIC_SYMPTOMS
+        return numeric and all(is_stable(program, self._fails) for program in self._original)
+
+    def _fails(self, program: Program) -> bool:
+        fitting = self._runnable(program)
+        return fitting is not None and self._failure.shown_by(self._judging.examined(fitting))
 
     def _wide_holds(self, agreement: Agreement) -> bool:
         return not self._failure.wide or differs_widely(agreement, self._pair, self._settings)

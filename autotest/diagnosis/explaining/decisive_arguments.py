@@ -63,7 +63,11 @@ class Argument(NamedTuple):
 
 
 def argument_clauses(
-    program: Program, inputs: Sequence[Input], run: OnPrograms, told: Collection[Argument] = ()
+    program: Program,
+    inputs: Sequence[Input],
+    run: OnPrograms,
+    told: Collection[Argument] = (),
+    whole_fails: Callable[[Argument, Callable[[Argument, Program], Program]], bool] = lambda argument, changed: False,
 ) -> Iterator[str]:
     """Yield a clause for each argument of `program` with whose other values the sides agree.
 
@@ -72,6 +76,8 @@ def argument_clauses(
         inputs: its inputs.
         run: returns how a program ends on other inputs.
         told: the arguments of which more is known already.
+        whole_fails: returns whether the whole trial also fails with another value of an argument, and so for another
+            reason.
     """
     numbers = [[], *other_numbers(inputs)]
 
@@ -92,15 +98,22 @@ def argument_clauses(
         if type(value) in (int, float) and value < 0:
             yield from _negative(program, argument, inputs, lambda other: run(other, []))
         elif type(value) is bool:
-            if ends([argument.given(program, not value)]) == "passes":
+            if ends([_turned(argument, program)]) == "passes" and not whole_fails(argument, _turned):
                 yield _of_flag(argument)
         elif argument.may_be_a_dimension:
             continue
         elif type(value) in (int, float) and value == 0 and _needs_zero(program, argument, ends):
             yield f"only where {key} is zero" if key else f"only with {argument.shown}"
         elif key is not None and ends([argument.left_out(program)]) == "passes":
+            if whole_fails(argument, Argument.left_out):
+                continue
             alone = value is None or type(value) is str or _needs_its_number(program, argument, ends)
             yield f"only with {key}={value!r}" if alone else f"only where {key} is given"
+
+
+def _turned(argument: Argument, program: Program) -> Program:
+    """Return `program` with a flag turned."""
+    return argument.given(program, not argument.value)
 
 
 def _of_flag(argument: Argument) -> str:

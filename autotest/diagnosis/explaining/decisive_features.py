@@ -43,7 +43,7 @@ _INFINITIES = frozenset(("+infinity", "-infinity"))
 
 
 def decisive_features(
-    program: Program, values_of: ValuesOf, names_of: NamesOf, run: Run, whole: Program | None = None
+    program: Program, values_of: ValuesOf, names_of: NamesOf, run: Run, whole: Sequence[Program] = ()
 ) -> tuple[str, ...]:
     """Return the features without which `program` passes: "only with strided memory", "needs 9 elements or more".
 
@@ -52,14 +52,18 @@ def decisive_features(
         values_of: returns the reference's results in a program, by slot.
         names_of: returns the names of a call's positional arguments.
         run: returns how another program ends; may raise `OutOfTime`.
-        whole: the failing program before it was shrunk.
+        whole: the failing program before it was shrunk, and the divergent call of it alone, if that fails.
     """
     own, pushed = names(program), cotangents(program)
     found = [item for item in inputs_of(program, values_of(program)) if item.array.data.dtype.kind in "fiub"]
     inputs = [item for item in found if item.made_by[0] not in pushed][:_MOST]
     named = [own[item.made_by[0]] for item in inputs]
     backwards = {cotangent_of(program, item.slot): item for item in found if item.made_by[0] in pushed}
-    trial = WholeTrial() if whole is None else WholeTrial.of(whole, values_of)
+
+    def run_inputs(changed: Program, others: Sequence[Input]) -> ProgramOutcome:
+        return _ending(run, changed, others)
+
+    trial = WholeTrial.of(whole, values_of, run_inputs)
     looked = _Features(program, inputs, named, backwards, values_of, names_of, run, trial)
     clauses: dict[str, None] = {}
     with contextlib.suppress(OutOfTime):
@@ -115,7 +119,7 @@ class _Features:
         yield from self._gradients()
         yield from (clause for _, clause in counts)
         told = [*self.met, *(argument for argument, _ in counts)]
-        yield from argument_clauses(self.program, self.inputs, self._with_inputs, told)
+        yield from argument_clauses(self.program, self.inputs, self._with_inputs, told, self.trial.fails_with)
 
     # -- runs of changed programs --
 
@@ -123,10 +127,7 @@ class _Features:
         return self._with_inputs(self.program, others)
 
     def _with_inputs(self, program: Program, others: Iterable[Input]) -> ProgramOutcome:
-        try:
-            return self.run(with_inputs(program, others))
-        except (GeneratorError, ValueError, KeyError, IndexError):
-            return "neither"  # the program does not allow this change
+        return _ending(self.run, program, others)
 
     def _holding(self, item: Input, beside: Sequence[Input] = ()) -> OnNumbers:
         """Return a function that runs the program on other numbers in `item`, and with the inputs `beside`."""
@@ -158,6 +159,8 @@ class _Features:
         for item in self.inputs:
             if len(item.made_by) == 1 or self._with([item.with_layout("contiguous")]) != "passes":
                 continue
+            if self.trial.fails_in_contiguous_memory():
+                return  # for another reason
             alike = [
                 kind for kind in _LAYOUTS if kind == item.layout or self._with([item.with_layout(kind)]) == "fails"
             ]
@@ -233,7 +236,7 @@ class _Features:
                 if not special_only and self._needs_equal_elements(item, others):
                     yield f"only where elements{f' of {name}' if others else ''} are equal"
                 continue
-            if not self.trial.has(claim.text):
+            if not self.trial.has(claim.text) or (not others and self.trial.fails_without(claim)):
                 continue
             if claim.text in _INFINITIES and others and self._with(map(_negated, self.inputs)) == "fails":
                 claim = dataclasses.replace(claim, text="infinite", either_sign=True)
@@ -244,7 +247,7 @@ class _Features:
     def _needs_equal_elements(self, item: Input, others: Sequence[Input]) -> bool:
         if needs_equal_indices(item, others, self._with):
             return True
-        if not needs_equal_elements(item.array, self._holding(item)):
+        if not self.trial.has_equal_elements() or not needs_equal_elements(item.array, self._holding(item)):
             return False
         different = [*map(_of_different_numbers, self.pushed.values())]
         return not different or needs_equal_elements(item.array, self._holding(item, different))
@@ -313,6 +316,13 @@ class _Features:
         """Return ``x0 requires``, ``x0 and x1 require``, or, if it may be any, ``an input requires``."""
         names = ["an input"] if either else [self.names[self.inputs.index(item)] for item in items]
         return f"{' and '.join(names)} {'require' if len(names) > 1 else 'requires'}"
+
+
+def _ending(run: Run, program: Program, others: Iterable[Input]) -> ProgramOutcome:
+    try:
+        return run(with_inputs(program, others))
+    except (GeneratorError, ValueError, KeyError, IndexError):
+        return "neither"  # the program does not allow this change
 
 
 def _fits(item: Input, shape: tuple[int, ...]) -> bool:

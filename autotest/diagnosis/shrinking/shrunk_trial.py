@@ -167,7 +167,10 @@ class UnshrunkTrial:
             passing.extend([program] if ending == "passes" else [])
             return ending
 
-        happens = decisive_features(smallest.program, shrinker.values_of, shrinker.names_of, run, self.finding.program)
+        assert self.finding.program is not None
+        alone = self.opinion.located.alone
+        whole = [self.finding.program, *([] if alone is None else [alone.program])]
+        happens = decisive_features(smallest.program, shrinker.values_of, shrinker.names_of, run, whole)
         neighbours = shrinker.passing_neighbours()
         lines = explain(smallest, neighbours, self.test.settings, run)
         with contextlib.suppress(OutOfTime):

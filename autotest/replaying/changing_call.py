@@ -14,7 +14,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.emission import names
 from autotest.frameworks import Pair
-from autotest.program import Call, Program, Ref, operator_of
+from autotest.program import Call, Program, Ref, operator_of, refs
 from autotest.program.influence import contributing, is_member
 from autotest.program.semantics import (
     OPERATIONS,
@@ -116,6 +116,7 @@ class ObjectChanges:
                 if read > _MOST:
                     return
                 since = sorted(unlike(*after, self.settings) - before, key=_from_causes)
+                since = [item for item in since if item.aspect == "tie"] if is_class(call) else since
                 may_be_missing = may_be_missing or any(item.aspect == "presence" for item in since)
                 yield _Differing(call.slot, before, {item: self._told(item, *after) for item in since})
 
@@ -151,6 +152,8 @@ class ObjectChanges:
         if item.aspect == "mode":
             training = sides[0] if expected else sides[1]
             return f"{name} is in training mode in {training} only"
+        if item.aspect == "attribute":
+            return f"{name} is {expected!r} in {sides[0]}, {actual!r} in {sides[1]}"
         if item.aspect == "setting":
             return f"{item.path} of {owner} is {expected!r} in {sides[0]}, {actual!r} in {sides[1]}"
         if item.aspect == "memory":
@@ -168,7 +171,7 @@ class ObjectChanges:
 
 
 #: What may differ without an effect of its own, until something is written or pushed back.
-_HARMLESS = frozenset(("tie", "presence", "keeping"))
+_HARMLESS = frozenset(("tie", "presence", "keeping", "attribute"))
 #: Methods of tensors that change which gradient is kept.
 _OF_TENSORS = frozenset(("retain_grad", "requires_grad_"))
 
@@ -177,7 +180,9 @@ def _may_change_objects(call: Call) -> bool:
     """Whether `call` may change what an object holds, other than by a computation whose result is compared."""
     if call.kind in ("setattr", "builtin"):
         return call.kind == "setattr" or call.target == "deepcopy"
-    if call.kind not in OPERATIONS or is_class(call) or is_member(call):
+    if is_class(call):  # what it holds itself may be drawn, or be its own by default; its members are given
+        return next(refs(call), None) is not None
+    if call.kind not in OPERATIONS or (is_member(call) and call.target != "state_dict"):
         return False
     if call.kind == "method":
         computes = is_module_call(call) or is_step(call) or is_backward(call)

@@ -19,9 +19,10 @@ from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 #: ``presence``   whether a tensor has a gradient, which may be zero
 #: ``keeping``    whether a backward pass leaves a gradient in a tensor
 #: ``mode``       whether a module is in training mode
+#: ``attribute``  another plain attribute of a module, such as ``eps``
 #: ``setting``    an argument of one of an optimizer's groups
-#: ``memory``     what an optimizer remembers of earlier steps
-Aspect = Literal["tie", "value", "gradient", "presence", "keeping", "mode", "setting", "memory"]
+#: ``memory``     what an optimizer, or its state that a test holds, remembers of earlier steps
+Aspect = Literal["tie", "value", "gradient", "presence", "keeping", "mode", "attribute", "setting", "memory"]
 #: Relative difference of an optimizer's numbers that single precision may cause.
 _ROUNDING = 1e-5
 #: A slot, and where in its value something is, such as ``.weight``; empty for the value itself.
@@ -83,6 +84,11 @@ class _Reading:
             if isinstance(value, self.framework.module_types):
                 modes = self.framework.training_modes(value)
                 yield from ((HeldItem(slot, f".{path}".rstrip("."), "mode"), mode) for path, mode in modes.items())
+                for name, one in self.framework.attributes(value).items():
+                    if isinstance(one, (*PLAIN_TYPES, tuple)) and name != "training":
+                        yield HeldItem(slot, f".{name}", "attribute"), one
+            elif isinstance(value, dict) and "param_groups" in value:
+                yield HeldItem(slot, "", "memory"), bool(value.get("state"))
             else:
                 yield from self._of_optimizer(slot, value)
 

@@ -222,6 +222,33 @@ def copied_state(cls: Any) -> Callable[..., Any]:
     return lambda self: {name: tensor.clone() for name, tensor in cls.state_dict(self).items()}
 
 
+def fixed(name: str) -> Callable[[Any], Callable[..., None]]:
+    def changed(cls: Any) -> Callable[..., None]:
+        def __setattr__(self: Any, attribute: str, value: Any) -> None:  # noqa: N807 - as above
+            if attribute != name or name not in vars(self):
+                cls.__setattr__(self, attribute, value)
+
+        return __setattr__
+
+    return changed
+
+
+def of_another_epsilon() -> Any:
+    layer = dual.nn.LayerNorm(3)
+    layer.eps = 0.5
+    return layer(drawn(5, 3))
+
+
+def in_a_list() -> Any:
+    layer, x = dual.nn.Linear(3, 3), drawn(2, 3)
+    layers = dual.nn.ModuleList([layer, dual.nn.Tanh()])
+    return layers[1](layers[0](x)) + layer(x)
+
+
+def of_copies(cls: Any) -> Callable[..., Any]:
+    return lambda modules: cls([copy.deepcopy(module) for module in modules])
+
+
 class Case(NamedTuple):
     body: Callable[[], Any]
     path: str
@@ -324,6 +351,17 @@ CASES: dict[str, Case] = {
         *of_linear("__deepcopy__", lambda cls: lambda self, memo: self),
         "deepcopy",
         "are one tensor of faulty, and two of torch",
+    ),
+    "an attribute": Case(
+        of_another_epsilon, "nn.LayerNorm", method("__setattr__", fixed("eps")), "setattr", "eps is 0.5 in torch, 1e-05"
+    ),
+    "layers in a list": Case(in_a_list, "nn.ModuleList", of_copies, "nn.ModuleList", TWO),
+    "a state of an optimizer": Case(
+        continued("SGD", momentum=0.9),
+        "optim.SGD",
+        method("state_dict", lambda cls: lambda self: {**cls.state_dict(self), "state": {}}),
+        "state_dict",
+        "remembers earlier steps in torch only",
     ),
     "a state that is a copy": Case(written_state, *of_linear("state_dict", copied_state), "state_dict"),
 }

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from autotest.comparison.elementwise import same_array
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, Call, Program, refs
+from autotest.program import Array, Call, Program, Ref, refs
 from autotest.program.randomness import KnownContents, contents_of_result
 from autotest.program.rewriting import needed, upto
-from autotest.program.semantics import OPERATIONS, writes, written
+from autotest.program.semantics import OPERATIONS, is_step, writes, written
 from autotest.replaying.replay import replay
 
 
@@ -29,7 +29,7 @@ def sharing_otherwise(program: Program, slot: int, writer: int, pair: Pair) -> i
     nothing about that. Return None if both sides share memory alike. If the value was written directly, the write may
     have read what it wrote into, so that this is asked of its other operands.
     """
-    for target in written(program.calls[writer]):
+    for target in _targets(program, program.calls[writer]):
         # A value computed after the write shows what it was computed from: the last of these values counts.
         shown = {one for one in needed(program, [slot]) if one < writer} if slot >= writer else {slot}
         if target.slot in shown:
@@ -43,6 +43,13 @@ def sharing_otherwise(program: Program, slot: int, writer: int, pair: Pair) -> i
             if call.slot in expected and call.slot in actual and expected[call.slot] != actual[call.slot]:
                 return call.slot
     return None
+
+
+def _targets(program: Program, writer: Call) -> Iterator[Ref]:
+    """Yield what `writer` writes into: for a step, the tensors that the optimizer was made with."""
+    if is_step(writer) and type(writer.args[0]) is Ref:
+        yield from refs(program.calls[writer.args[0].slot])
+    yield from written(writer)
 
 
 def _between(program: Program, others: Iterable[int], target: int) -> list[Call]:

@@ -53,6 +53,24 @@ def attribute() -> Any:
     return x
 
 
+def cloned() -> Any:
+    """Use a copy after its original was overwritten."""
+    x = drawn() * 1
+    y = x.clone()
+    x.zero_()
+    return dual.exp(y)
+
+
+def stepped() -> Any:
+    """Let an optimizer change the parameter that was made of a tensor."""
+    x = drawn() * 1
+    parameter = dual.nn.Parameter(x)
+    optimizer = dual.optim.SGD([parameter], lr=0.1)
+    (parameter * 2).sum().backward()
+    optimizer.step()
+    return x + 0
+
+
 def copied_attribute(original: Any) -> Any:
     """Return the right attribute, but ``x.data`` as a copy; all attributes have one name in torch's protocol."""
     is_data = original.args[1].__self__.__name__ == "data"
@@ -67,6 +85,7 @@ CASES: dict[str, tuple[Callable[[], Any], FaultyTorch]] = {
         FaultyTorch(tensors={"__getitem__": lambda get: lambda x, at: x[:1] if at == [0] else get(x, at)}),
     ),
     "cat": (joined, FaultyTorch({"cat": lambda cat: lambda given: given[0]})),
+    "nn.Parameter": (stepped, FaultyTorch({"nn.Parameter": lambda cls: lambda x: cls(x.clone())})),
     "data": (attribute, FaultyTorch(tensors={"__get__": copied_attribute})),
 }
 
@@ -94,3 +113,16 @@ def test_a_write_that_only_one_side_makes_is_blamed_itself(quick: Any) -> None:
     finding = raised.value.finding
     assert finding is not None
     assert finding.operator == "mul_"
+
+
+def test_a_copy_that_shares_memory_is_named_and_marked_though_only_a_later_call_is_given_something_else(
+    quick: Any,
+) -> None:
+    sharing = FaultyTorch(tensors={"clone": lambda clone: lambda x: x.view_as(x)})
+    with pytest.raises(Divergence) as raised:
+        trials(cloned, quick, sharing, n=1, options={"shrink": 2.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.operator == finding.identity.operator == "clone"
+    assert finding.divergent is not None
+    assert finding.program.calls[finding.divergent].target == "clone"

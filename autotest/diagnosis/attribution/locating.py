@@ -10,7 +10,7 @@ from typing import Any
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.attribution.influences import influences
-from autotest.diagnosis.attribution.lockstep import first_divergent_in, first_unlike_in_zeros
+from autotest.diagnosis.attribution.lockstep import first_divergent_in, first_unlike_in_zeros, is_given_alike
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program, operator_of
 from autotest.program.isolation import isolated
@@ -110,11 +110,14 @@ class _Search:
             return Located(None, hint=self._unlike_in_zeros() if turning is None else turning)
         found = self._forward(slot)
         reads = first.slot == slot or program.calls[first.slot].kind == "tensor"
-        if found.alone is None and (reads or slot in changing):
-            # It may only read what an earlier write reached by mistake: its own result, or an input, shows that.
+        if found.alone is None and (reads or slot in changing or not self._is_given_alike(slot)):
+            # It may only read what an earlier write reached by mistake: its own result, or an operand, shows that.
             earlier = self._turning([other for other in changing if other < slot])
             return found if earlier is None else Located(None, hint=earlier)
         return found
+
+    def _is_given_alike(self, slot: int) -> bool:
+        return is_given_alike(slot, self.program, self.pair, self.settings)
 
     def _unlike_in_zeros(self) -> int | None:
         if self.first.symptom != "value":

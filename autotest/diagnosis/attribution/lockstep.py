@@ -49,6 +49,14 @@ def first_unlike_in_zeros(values: Container[int], program: Program, pair: Pair, 
     return _Lockstep(program, pair, settings, values=values, only_zeros=True).run()
 
 
+def is_given_alike(slot: int, program: Program, pair: Pair, settings: Settings) -> bool:
+    """Return whether both sides give the call in `slot` the same tensors, if each call before gets the reference's.
+
+    If not, an earlier call wrote into a tensor that shares memory with one of them on one side only.
+    """
+    return _Lockstep(program, pair, settings).is_given_alike(slot)
+
+
 def gradients_of_steps(program: Program, pair: Pair, settings: Settings) -> dict[int, Gradients] | None:
     """Return the gradients before each step of an optimizer, by the slot of the step; None if a step disagrees.
 
@@ -103,14 +111,35 @@ class _Lockstep:
     def run(self) -> int | None:
         with Contexts(self._program.calls, self._pair.reference, self._pair.candidate) as contexts:
             for call in self._program.calls:
-                given_alike = True
-                if is_step(call):
-                    if self._only_steps:
-                        self._note_gradients(call)
-                    given_alike = self._share_gradients()
-                if not self._make(call, contexts) or self._diverges(call, given_alike=given_alike):
+                if self._is_divergent(call, contexts):
                     return call.slot
         return None
+
+    def is_given_alike(self, slot: int) -> bool:
+        with Contexts(self._program.calls, self._pair.reference, self._pair.candidate) as contexts:
+            for call in self._program.calls[:slot]:
+                self._is_divergent(call, contexts)
+                if len(self._values[1]) <= call.slot:  # it failed
+                    return True
+            operands = dict.fromkeys(ref.slot for ref in refs(self._program.calls[slot]))
+            given = [at for at in operands if isinstance(self._values[0][at], self._pair.reference.tensor_types)]
+            own, other = (
+                freeze(side, [values[at] for at in given])
+                for side, values in zip(self._pair.frameworks, self._values, strict=True)
+            )
+            return not any(
+                self._unlike(one, theirs, exactly=False, contents=at not in self._program.undefined)
+                for at, one, theirs in zip(given, own, other, strict=True)
+            )
+
+    def _is_divergent(self, call: Call, contexts: Contexts) -> bool:
+        """Make `call` on both sides, on the reference's operands; return whether it fails or the sides disagree."""
+        given_alike = True
+        if is_step(call):
+            if self._only_steps:
+                self._note_gradients(call)
+            given_alike = self._share_gradients()
+        return not self._make(call, contexts) or self._diverges(call, given_alike=given_alike)
 
     def _make(self, call: Call, contexts: Contexts) -> bool:
         """Make `call` on both sides; return whether it succeeds."""

@@ -14,10 +14,13 @@ from autotest.program import Program
 from autotest.program.semantics import is_step
 from autotest.recording.record import Record
 from autotest.replaying.agreement import Agreement, agree
+from autotest.replaying.changing_call import ObjectChanges
 from autotest.replaying.rates import other_rate
 from autotest.replaying.updates import Update
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
+
+_UNDECIDED = "no independent oracle can decide which side is right"
 
 
 def diagnosed(finding: Finding, update: Update, context: RunContext, settings: Settings) -> Finding:
@@ -31,7 +34,7 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
     """
     pair = context.pair
     judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)
-    line = f"semantic difference: {update.description}; no independent oracle can decide which side is right"
+    line = f"semantic difference: {update.description}; {_UNDECIDED}"
     verdict_lines = (line, *differing_defaults(update.program, pair))
     finding = dataclasses.replace(finding, verdict=verdict_lines, blame="semantic difference")
     agreement = _of_values(agree(update.program, pair, judged))
@@ -41,10 +44,15 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
     failure = FailureSignature(first.symptom, first.stage, first.side, "", "")
     judging = ProgramJudge(pair, judged, _in_double)
     finding, agreement = shrunk(finding, agreement, failure, judging, context.options.shrink, features=False)
+    finding = dataclasses.replace(finding, settings=dataclasses.asdict(judged))
+    change = ObjectChanges(agreement.program, pair, judged).behind(agreement.mismatches[0])
+    if change is not None:  # the step is right: the optimizer was given another state before
+        line = f"semantic difference: after {change.operator}, {change.told}; {_UNDECIDED}"
+        return dataclasses.replace(finding, divergent=change.slot, verdict=(line, *verdict_lines[1:]))
     rate = other_rate(agreement.program, pair)
     steps = [call.slot for call in agreement.program.calls if is_step(call)]
     divergent = max(steps, default=None) if rate is None else rate.slot
-    return dataclasses.replace(finding, divergent=divergent, settings=dataclasses.asdict(judged))
+    return dataclasses.replace(finding, divergent=divergent)
 
 
 def _of_values(agreement: Agreement) -> Agreement:

@@ -70,9 +70,9 @@ class Modules(abc.ABC):
         """Return by path whether `model` and each of its submodules are in training mode; empty if this is unknown."""
         return {path: self.is_training(module) for path, module in self.modules(model).items()}
 
-    def attributes(self, module: Any) -> dict[str, Any]:
-        """Return the public attributes of `module` that are no tensors and no modules; empty if they are unknown."""
-        return {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    def attributes(self, owner: Any) -> dict[str, Any]:
+        """Return the public attributes of an object that are no tensors and no modules; empty if they are unknown."""
+        return {name: value for name, value in getattr(owner, "__dict__", {}).items() if not name.startswith("_")}
 
     def works_in_place(self, value: Any) -> bool:
         """Return whether `value` is a module that changes its argument in place."""

@@ -126,15 +126,16 @@ class ObjectChanges:
         if call.kind != "method" or call.target in _OF_TENSORS or owner is None:
             return True
         reference, value = self.pair.reference, values[owner.slot]
-        return isinstance(value, reference.module_types) or bool(reference.hyperparameters(value))
+        is_made = is_class(self.program.calls[owner.slot]) and not isinstance(value, reference.tensor_types)
+        return is_made or isinstance(value, reference.module_types)
 
     def _unlike(self, values: tuple[list[Any], list[Any]]) -> frozenset[HeldItem]:
         return unlike(*self._states(values), self.settings)
 
     def _states(self, values: tuple[list[Any], list[Any]]) -> tuple[ObjectState, ObjectState]:
-        undefined = self.program.undefined
+        made, undefined = {call.slot for call in self.program.calls if is_class(call)}, self.program.undefined
         own, other = (
-            read_state(side, held, undefined) for side, held in zip(self.pair.frameworks, values, strict=True)
+            read_state(side, held, made, undefined) for side, held in zip(self.pair.frameworks, values, strict=True)
         )
         return own, other
 

@@ -19,7 +19,7 @@ from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 #: ``presence``   whether a tensor has a gradient, which may be zero
 #: ``keeping``    whether a backward pass leaves a gradient in a tensor
 #: ``mode``       whether a module is in training mode
-#: ``attribute``  another plain attribute of a module, such as ``eps``
+#: ``attribute``  another plain attribute of a module or a scheduler, such as ``eps``
 #: ``setting``    an argument of one of an optimizer's groups
 #: ``memory``     what an optimizer, or its state that a test holds, remembers of earlier steps
 Aspect = Literal["tie", "value", "gradient", "presence", "keeping", "mode", "attribute", "setting", "memory"]
@@ -40,9 +40,18 @@ class HeldItem(NamedTuple):
 ObjectState: TypeAlias = Mapping[HeldItem, Any]
 
 
-def read_state(framework: Framework, values: Sequence[Any], ignored: Collection[int]) -> ObjectState:
-    """Return what the tensors, modules and optimizers in `values` hold, apart from tensors in the slots `ignored`."""
-    return dict(_Reading(framework, values, ignored).items())
+def read_state(
+    framework: Framework, values: Sequence[Any], made: Collection[int], ignored: Collection[int]
+) -> ObjectState:
+    """Return what the tensors and objects in `values` hold.
+
+    Args:
+        framework: the framework that they belong to.
+        values: the results of calls, by slot.
+        made: the slots of optimizers and other objects that classes make.
+        ignored: the slots of tensors that are left out.
+    """
+    return dict(_Reading(framework, values, made, ignored).items())
 
 
 def unlike(one: ObjectState, other: ObjectState, settings: Settings) -> frozenset[HeldItem]:
@@ -72,6 +81,7 @@ def _means_the_same(one: Any, other: Any) -> bool:
 class _Reading:
     framework: Framework
     values: Sequence[Any]
+    made: Collection[int]
     ignored: Collection[int]
 
     def items(self) -> Iterator[tuple[HeldItem, Any]]:
@@ -84,12 +94,11 @@ class _Reading:
             if isinstance(value, self.framework.module_types):
                 modes = self.framework.training_modes(value)
                 yield from ((HeldItem(slot, f".{path}".rstrip("."), "mode"), mode) for path, mode in modes.items())
-                for name, one in self.framework.attributes(value).items():
-                    if isinstance(one, (*PLAIN_TYPES, tuple)) and name != "training":
-                        yield HeldItem(slot, f".{name}", "attribute"), one
+                yield from self._attributes(slot, value)
             elif isinstance(value, dict) and "param_groups" in value:
                 yield HeldItem(slot, "", "memory"), bool(value.get("state"))
-            else:
+            elif slot in self.made:
+                yield from self._attributes(slot, value)
                 yield from self._of_optimizer(slot, value)
 
     def _tensors(self) -> dict[_Place, Any]:
@@ -123,6 +132,11 @@ class _Reading:
         for place, identity in known.items():
             if identity is not None:
                 yield HeldItem(*place, "tie"), members.get(identity)
+
+    def _attributes(self, slot: int, value: Any) -> Iterator[tuple[HeldItem, Any]]:
+        for name, one in self.framework.attributes(value).items():
+            if isinstance(one, (*PLAIN_TYPES, tuple)) and name != "training":
+                yield HeldItem(slot, f".{name}", "attribute"), one
 
     def _of_optimizer(self, slot: int, value: Any) -> Iterator[tuple[HeldItem, Any]]:
         groups = self.framework.hyperparameters(value)

@@ -249,6 +249,34 @@ def of_copies(cls: Any) -> Callable[..., Any]:
     return lambda modules: cls([copy.deepcopy(module) for module in modules])
 
 
+def reloaded() -> Any:
+    layer, x = dual.nn.Linear(3, 2), drawn(4, 3)
+    optimizer = dual.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(2):
+        optimizer.zero_grad()
+        squares(layer, x).backward()
+        optimizer.step()
+        optimizer.load_state_dict(optimizer.state_dict())
+    return layer(x)
+
+
+def rescheduled() -> Any:
+    layer, x = dual.nn.Linear(3, 2), drawn(4, 3)
+    optimizer = dual.optim.SGD(layer.parameters(), lr=0.1)
+    first, second = (dual.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5) for _ in "ab")
+    squares(layer, x).backward()
+    optimizer.step()
+    first.step()
+    second.load_state_dict(first.state_dict())
+    second.step()
+    optimizer.step()
+    return layer(x)
+
+
+def at_the_beginning(cls: Any) -> Callable[..., None]:
+    return lambda self, state: cls.load_state_dict(self, {**state, "last_epoch": 0})
+
+
 class Case(NamedTuple):
     body: Callable[[], Any]
     path: str
@@ -301,6 +329,20 @@ CASES: dict[str, Case] = {
         method("load_state_dict", with_its_rate),
         "load_state_dict",
         "lr of group 0 of o",
+    ),
+    "a momentum that is lost when its own state is loaded": Case(
+        reloaded,
+        "optim.SGD",
+        method("load_state_dict", without_memory),
+        "load_state_dict",
+        "remembers earlier steps in torch only",
+    ),
+    "the epoch of a scheduler": Case(
+        rescheduled,
+        "optim.lr_scheduler.StepLR",
+        method("load_state_dict", at_the_beginning),
+        "load_state_dict",
+        "last_epoch is 1 in torch, 0 in faulty",
     ),
     "the rate of a second group": Case(
         of_two_groups, "optim.SGD", method("add_param_group", without_its_rate), "add_param_group", "lr of group 1 of o"

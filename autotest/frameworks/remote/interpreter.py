@@ -233,7 +233,7 @@ class Interpreter(RemoteFramework):
     def training_modes(self, model: Any) -> dict[str, bool]:
         return {}
 
-    def attributes(self, module: Any) -> dict[str, Any]:
+    def attributes(self, owner: Any) -> dict[str, Any]:
         return {}
 
     def works_in_place(self, value: Any) -> bool:

@@ -23,6 +23,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     - A copy of a tensor that the next call overwrites has the name of the tensor.
     - A property of a random result has the name of the call that drew it, if that is in the program.
     - An attribute of an input has the name of the attribute.
+    - A list of the items of a value has the name of this value.
     - The assignment of an attribute of any other value has the name ``setattr``: it changes a module, for example.
     - The result of `autograd.grad`, or of a backward pass through it, has the name of the differentiated operator.
     - Any other value has the name of its own call.
@@ -54,6 +55,8 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     if call.kind == "function" and call.target in _DIFFERENTIATING:
         return next((operator_of(calls, made) for made in _differentiated(calls, call)), call.target)
     if call.target == "getitem" and type(call.args[0]) is Ref and calls[call.args[0].slot].target in _DIFFERENTIATING:
+        return operator_of(calls, call.args[0].slot)
+    if (call.kind, call.target) == ("builtin", "list") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
     if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
         owner = calls[call.args[0].slot]

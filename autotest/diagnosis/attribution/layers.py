@@ -36,7 +36,8 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
         slot = _seen_at(calls, agreement.mismatches)
     path = "" if slot is None else paths.get(calls[slot].scope, "")
     table = _table(agreement, paths, located.gradients, pair, settings)
-    return ByLayer(path, located.alone is not None and not outside, first.stage, table)
+    is_shown_alone = located.alone is not None and slot == located.slot and not outside
+    return ByLayer(path, is_shown_alone, first.stage, table)
 
 
 @dataclasses.dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Of an operator that is wrong for two reasons, no report claims that only one of them matters."""
+"""Of an operator that is wrong for two reasons, no report says that only one matters, or goes over to the other one."""
 
 from __future__ import annotations
 
@@ -77,3 +77,35 @@ def test_one_that_the_trial_does_not_show_beside_the_other_is_told(happens: Call
 def test_a_flag_alone_is_told(happens: Callable[..., str]) -> None:
     fault = off_where(lambda x, dim=None, keepdim=False: keepdim)
     assert happens("sum", fault, total, special_values=False) == "only with keepdim=True"
+
+
+def decayed(first: str, second: str) -> Replacement:
+    """Return an optimizer that takes two of its arguments for greater ones."""
+
+    def changed(cls: Any) -> Any:
+        return lambda parameters, **given: cls(
+            parameters, **{name: value * 1.2 if name in (first, second) else value for name, value in given.items()}
+        )
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("shown", "hidden"), [("weight_decay", "momentum"), ("lr", "momentum")], ids=["decay and momentum", "both rates"]
+)
+def test_an_optimizer_is_shrunk_to_the_fault_that_its_first_wrong_step_shows(
+    shown: str, hidden: str, report: Callable[..., str]
+) -> None:
+    def body() -> Any:
+        layer, x = dual.nn.Linear(3, 2), random_tensor(shape=(4, 3), low=-1, high=1, dtype="float32")
+        optimizer = dual.optim.SGD(layer.parameters(), lr=0.1, momentum=0.5, weight_decay=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            layer(x).pow(2).sum().backward()
+            optimizer.step()
+        return layer(x)
+
+    told = report("optim.SGD", decayed(shown, hidden), body)
+    (made,) = (line for line in told.splitlines() if "torch.optim.SGD(" in line)
+    assert f"{shown}=" in made
+    assert f"{hidden}=" not in made

@@ -135,7 +135,8 @@ class Shrinker:
         while improved:
             improved = False
             for one in passes:
-                while not self._over and any(map(self._try, self._bounded(one))):
+                attempt = self._try_numbers if one in (shapes, contents) else self._try
+                while not self._over and any(map(attempt, self._bounded(one))):
                     improved = True
         self.result.complete = not self._over
         return self.result
@@ -257,8 +258,17 @@ class Shrinker:
                     found.append(fitting)
         return found
 
-    def _try(self, program: Program) -> bool:
-        """Return whether `program` is smaller and fails in the same way; if so, make it the smallest program."""
+    def _try_numbers(self, program: Program) -> bool:
+        """Do as `_try` with a program that has simpler or fewer numbers, which must not be a failure of their own."""
+        return self._try(program, self._exactness_holds)
+
+    def _try(self, program: Program, holds: Callable[[Agreement], bool] = lambda agreement: True) -> bool:
+        """Return whether `program` is smaller and fails in the same way; if so, make it the smallest program.
+
+        Args:
+            program: the program.
+            holds: a further condition on it, which is checked if all others are met.
+        """
         best = self.result.agreement
         if not program.calls or not reduction.is_simpler(program, best.program):
             return False
@@ -275,7 +285,7 @@ class Shrinker:
             return False
         agreement = self._judging.examined(fitting)
         alike = self._failure.shown_by(agreement) and self._wide_holds(agreement) and self._class_holds(agreement)
-        if alike and self._exactness_holds(agreement) and self._judging.holds(agreement):
+        if alike and holds(agreement) and self._judging.holds(agreement):
             self.result.agreement = agreement
             self.result.history.append(agreement)
             return True

@@ -57,7 +57,9 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     if call.target == "getitem" and type(call.args[0]) is Ref and calls[call.args[0].slot].target in _DIFFERENTIATING:
         return operator_of(calls, call.args[0].slot)
     if (call.kind, call.target) == ("builtin", "list") and type(call.args[0]) is Ref:
-        return operator_of(calls, call.args[0].slot)
+        listed = calls[call.args[0].slot]
+        # A leaf is named after its first reader, which may be this very call.
+        return call.target if makes_input(listed) or _makes_leaf(listed) else operator_of(calls, listed.slot)
     if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
         owner = calls[call.args[0].slot]
         # An input is named after a later call, which may be this one; therefore use this call's own name.

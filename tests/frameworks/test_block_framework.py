@@ -23,7 +23,8 @@ from autotest.sweeping.judging import Judge
 from generators import GeneratorError
 from generators.source import TRIAL_BITS
 from tests.support import running
-from tests.support.block_framework import Block, BlockFramework, framework, with_wrong_sine
+from tests.support.block_framework import BlockFramework, framework, with_wrong_sine
+from tests.support.blocks import Block
 
 #: Test bodies of tests/alignment, unchanged.
 FUNCTIONS = [

@@ -12,7 +12,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.attribution.influences import influences
 from autotest.diagnosis.attribution.lockstep import first_divergent_in, first_unlike_in_zeros, is_given_alike
 from autotest.frameworks import Framework, Pair
-from autotest.program import Program, operator_of
+from autotest.program import Call, Program, operator_of
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
 from autotest.program.semantics import OPERATIONS, is_backward, is_module_call, is_step, writes
@@ -84,7 +84,7 @@ class _Search:
         found = self._found()
         writer = found.hint if found.slot is None else found.slot
         is_value = (self.first.stage, self.first.symptom) == ("forward", "value")
-        if is_value and writer is not None and writes(self.program.calls[writer]):
+        if is_value and writer is not None and _changes(self.program.calls[writer]):
             shown = next(iter(self._differing_after(writer + 1)), self.first).slot
             sharer = sharing_otherwise(self.program, shown, writer, self.pair)
             if sharer is not None:  # it is right alone, and so is the write that shows what it shares
@@ -104,7 +104,7 @@ class _Search:
         if slot is None:
             slot = first_divergent_in(self._influences, program, self.pair, self.settings)
         # A write may change more values on one side, where the result of a call is its operand or a view of it.
-        changing = [call.slot for call in program.calls if is_step(call) or writes(call)]
+        changing = [call.slot for call in program.calls if _changes(call)]
         if slot is None:
             turning = self._turning(changing)
             return Located(None, hint=self._unlike_in_zeros() if turning is None else turning)
@@ -252,3 +252,8 @@ def _in_growing_parts(slots: Sequence[int]) -> Iterator[Sequence[int]]:
     while start < len(slots):
         yield slots[start : start + size]
         start, size = start + size, size * 8
+
+
+def _changes(call: Call) -> bool:
+    """Whether `call` changes earlier values: it writes into them, or is an optimizer's step."""
+    return is_step(call) or writes(call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.comparison.mismatch import NUMERIC_SYMPTOMS
@@ -14,19 +14,21 @@ from autotest.emission.closeness import closeness_of
 from autotest.emission.script_subject import docstring, quotable
 from autotest.program import Program
 
+#: Format strings of the expressions that turn an array into a list, and that return the name of its dtype, where arrays
+#: are read as NumPy's and torch's are.
+LIST_TEXT: Final = "{}.tolist()"
+DTYPE_TEXT: Final = 'str({}.dtype).split(".")[-1]'
+
 
 class NativeCode(NamedTuple):
-    """A program in the native API of a framework: the import lines, the statements, and the observed expression.
-
-    `list_text` and `dtype_text` are format strings of the expressions that turn an array into a list, and that return
-    the name of its dtype.
-    """
+    """A program in the native API of a framework: the import lines, the statements, and the observed expression."""
 
     imports: str
     lines: tuple[str, ...]
     result: str
-    list_text: str = "{}.tolist()"
-    dtype_text: str = 'str({}.dtype).split(".")[-1]'
+    #: As `LIST_TEXT` and `DTYPE_TEXT`, for the arrays of the framework.
+    list_text: str = LIST_TEXT
+    dtype_text: str = DTYPE_TEXT
 
     def fact(self, symptom: str) -> str:
         """Return the expression of what is compared."""
@@ -51,10 +53,10 @@ class ScriptRequest(NamedTuple):
 
 #: Symptom of the finding -> the expression of the script that is compared.
 _FACTS = {
-    "value": "{}.tolist()",
-    "gradient": "{}.tolist()",
+    "value": LIST_TEXT,
+    "gradient": LIST_TEXT,
     "shape": "list({}.shape)",
-    "dtype": 'str({}.dtype).split(".")[-1]',
+    "dtype": DTYPE_TEXT,
     "exception": "{}",
     "crash": "{}",
 }

@@ -18,6 +18,7 @@ from autotest.base.errors import AdapterWrong
 from autotest.base.versions import version_of
 from autotest.comparison import TensorValue
 from autotest.emission import Script
+from autotest.emission.native_script import DTYPE_TEXT, LIST_TEXT
 from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_calls as calls
 from autotest.frameworks import functional_memory as memory
@@ -66,9 +67,9 @@ class Functional(ArrayFramework):
     #: Format string of the expression in a script that makes an array a constant for gradients.
     constant_text: str = "{}"
     #: Format strings of the expressions in a script that turn an array into a list, and that return torch's name of its
-    #: dtype. Without them, arrays are read as NumPy's: ``x.tolist()`` and ``str(x.dtype)``.
-    list_text: str = ""
-    dtype_text: str = ""
+    #: dtype. By default, arrays are read as NumPy's.
+    list_text: str = LIST_TEXT
+    dtype_text: str = DTYPE_TEXT
     dtypes: Sequence[str] = DTYPES
     transcribing_class: type = TranscribingFunction
     translates = True

@@ -15,6 +15,7 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals
 from autotest.emission.code import ARITHMETIC, COMPARISONS
+from autotest.emission.native_script import DTYPE_TEXT, LIST_TEXT
 from autotest.emission.quoting import bracketed
 from autotest.frameworks.traced_numpy import source_of
 from autotest.program.numpy_scalars import is_scalar
@@ -36,8 +37,8 @@ class Transcript:
 
     def __init__(self, kinds: tuple[type, ...], imports: str, *, pure: bool) -> None:
         self.imports, self.pure = imports, pure
-        #: Format strings of expressions for the contents of an array, and for the name of its dtype; "" for NumPy's.
-        self.list_text = self.dtype_text = ""
+        #: How a script reads an array and its dtype, see `autotest.emission.native_script`.
+        self.list_text, self.dtype_text = LIST_TEXT, DTYPE_TEXT
         #: The backward pass, if there was one.
         self.differentiated: TracedGradient | None = None
         self.kinds = kinds

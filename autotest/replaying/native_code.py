@@ -87,8 +87,7 @@ def as_deadly_code(program: Program, side: Framework) -> NativeCode | None:
 
 
 def _code(written: Transcript, lines: Sequence[str], result: str) -> NativeCode:
-    own = {"list_text": written.list_text, "dtype_text": written.dtype_text}
-    return NativeCode(written.imports, tuple(lines), result, **{name: text for name, text in own.items() if text})
+    return NativeCode(written.imports, tuple(lines), result, written.list_text, written.dtype_text)
 
 
 def _at(value: Any, place: str, adapter: Framework) -> Any:

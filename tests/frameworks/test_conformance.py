@@ -188,7 +188,7 @@ FAULTS = {
     "keywords of modules are dropped": (replaced("function", "nn.Linear", lambda found: lambda *given, **named: found(*given)), "parameters and buffers of"),
     "a loaded state without elements requires no grad": (
         planted(load_state=lambda self, module, state: [plain("load_state")(self, module, state), [one.requires_grad_(one.numel() > 0) for one in self.parameters(module).values()]]), "requires the same gradients"),
-    "scripts read results as NumPy's": (scripted(list_text=""), "reads results"),
+    "scripts read results as NumPy's": (scripted(list_text="{}.tolist()"), "reads results"),
     "scripts read a dtype's own name": (scripted(dtype_text="other.kind({}).replace('bool', 'bool_')"), "reads dtypes"),
     "scripts read gradients of another function": (
         scripted(gradient_lines=("{gradients}, *_ = {leaves}, {cotangents}",)), "reads gradients"),

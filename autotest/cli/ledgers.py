@@ -36,8 +36,9 @@ def add_to(commands: Any) -> None:
     adding = actions.add_parser(
         "add",
         help="add a stored failure to a ledger, as a known divergence",
-        description="Add a stored failure to a ledger, and its script to the folder reproducers beside it. Runs no "
-        "longer fail because of this divergence, and fail when it is gone.",
+        description="Add a stored failure to a ledger, and its script to the folder reproducers beside it; that of a "
+        "candidate other than the default one to a folder of its name in there. Runs no longer fail because of this "
+        "divergence, and fail when it is gone.",
     )
     adding.add_argument("key", metavar="KEY", help=KEY)
     adding.add_argument("--reason", required=True, help="why this divergence is known; it is written into the ledger")
@@ -93,7 +94,7 @@ def add(arguments: argparse.Namespace) -> int:
     }
     script, refused = entry.finding.script, entry.finding.first.detail == "refused"
     if script is not None:
-        facts["reproducer"] = f"reproducers/{entry.key}.py"
+        facts["reproducer"] = "/".join(("reproducers", *_own_name(candidate), f"{entry.key}.py"))
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     head = f"candidate = {_quoted(candidate)}\n" if not before and candidate != options.DEFAULT_PAIR[1] else ""
     added = head + entry_text(facts, separate=bool((before + head).strip()), refused=refused)
@@ -203,6 +204,12 @@ def _ledger_path(finding: Finding, candidate: str) -> Path:
             f"{len(files)} files below this folder are named {name} ({', '.join(map(str, files))}); choose the ledger "
             "with --ledger FILE"
         )
-    usual = candidate == options.DEFAULT_PAIR[1]
-    own = "" if usual else re.sub(r"[^a-z0-9]+", "-", f"-{candidate.lower()}").rstrip("-")
+    own = "".join(f"-{name}" for name in _own_name(candidate))
     return files[0].parent / ledger.FILES.replace("*", own)
+
+
+def _own_name(candidate: str) -> list[str]:
+    """Return the name of the candidate's ledger and of its folder of scripts; nothing for the default candidate."""
+    if candidate == options.DEFAULT_PAIR[1]:
+        return []
+    return [re.sub(r"[^a-z0-9]+", "-", candidate.lower()).strip("-")]

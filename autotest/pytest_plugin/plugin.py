@@ -57,8 +57,9 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
         return None
     folder = collection_path.parent
     stored = collection_path.name == "repro.py" and (folder / "failure.json").exists()
-    known = folder.name == "reproducers" and any(folder.parent.glob("ledger*.toml"))
-    return True if stored or known else None
+    # Scripts of one of several candidates are a folder deeper.
+    known = (above.parent for above in (folder, folder.parent) if above.name == "reproducers")
+    return True if stored or any(any(tests.glob("ledger*.toml")) for tests in known) else None
 
 
 class Session:

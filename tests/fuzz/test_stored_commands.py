@@ -120,6 +120,18 @@ def test_what_is_expected_of_another_candidate_stands_in_its_own_ledger(command,
     assert command("ledger", "add", kept, "--reason", "known").status == 0
     (entry,) = read(tmp_path / "ledger-faulty.toml")
     assert (entry.key, entry.candidate) == (kept, "faulty")
+    assert entry.reproducer == f"reproducers/faulty/{kept}.py"
+    assert (tmp_path / entry.reproducer).is_file()
+
+
+def test_the_default_candidates_scripts_lie_in_the_folder_of_reproducers_itself(command, tmp_path, kept):
+    store = Store(tmp_path / ".autotest")
+    entry = store.load(kept)
+    store.save(dataclasses.replace(entry.finding, sides=("torch", "oneflow")), entry.report)
+    (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())
+    assert command("ledger", "add", kept, "--reason", "known").status == 0
+    (added,) = read(tmp_path / "ledger.toml")
+    assert (added.candidate, added.reproducer) == ("", f"reproducers/{kept}.py")
 
 
 def test_show_prints_the_report_of_the_only_key_that_begins_so(command, kept):

@@ -614,7 +614,8 @@ def test_a_wrong_strategy_of_arrays_is_told_at_the_line_that_wrote_it(suite, run
 def test_doctest_modules_imports_no_script_of_a_finding(pytester, suite, run, monkeypatch):
     suite("def test_plain(): pass")
     script = "raise SystemExit('a script ran')"
-    for name in ("reproducers/relu-value-1.py", "results/failures/relu-value-1/repro.py"):
+    scripts = "reproducers/relu-value-1.py", "reproducers/paddle/relu-1.py", "results/failures/relu-value-1/repro.py"
+    for name in scripts:
         path = pytester.path / name
         path.parent.mkdir(parents=True)
         path.write_text(script)

@@ -63,12 +63,15 @@ class ScriptSubject(NamedTuple):
 
 
 def imported_once(lines: Iterable[str]) -> list[str]:
-    """Return `lines` without repeated import statements; repeated lines of other code are kept."""
-    kept: list[str] = []
+    """Return `lines` without repeated import statements, and without that of `sys`, which every script begins with.
+
+    Repeated lines of other code are kept.
+    """
+    kept = ["import sys"]
     for line in lines:
         if not (line.startswith(("import ", "from ")) and line in kept):
             kept.append(line)
-    return kept
+    return kept[1:]
 
 
 def docstring(title: str, notes: Sequence[str]) -> str:

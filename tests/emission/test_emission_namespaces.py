@@ -79,6 +79,7 @@ def test_the_script_of_what_lies_in_the_project_finds_it_from_the_project_alone(
     (tmp_path / "kept" / "repro.py").write_text(script)
     told = subprocess.run([sys.executable, "kept/repro.py"], capture_output=True, text=True, check=False)
     assert (told.returncode, str(tmp_path) in script) == (1, False), told.stdout
+    assert script.count("import sys") == 1
 
 
 FUNCTIONS = """

@@ -11,11 +11,12 @@ In detail, the twenty trials of a test have the following.
   zero; except in 32 bits also many great numbers of one sign; with ``high`` alone from 0, as in ``torch.randint``.
   Booleans: half true, few true, all alike, all alike except the last.
 - ``dim0``, ``dim1``, …: 2 to 6, in the second trial and in a transposed one all equal, if possible to the last one that
-  the test gives; 1, once in all dimensions, and from three dimensions on once in the first open one of all tensors of
-  one shape (a batch of one); 9, 17 and 33 (one more than a block of 8 or 16), of three dimensions also in the middle,
-  and of four in each one; 8 and 32. In four trials the tensor has 4,000 to 6,000 elements (in two of them 1,000 if one
-  dimension is open): four long rows (of both signs, around -300, around 300, and one with a NaN), twice many short
-  rows, and once both many and long ones; in three of these trials several more than whole blocks, in one none.
+  the test gives; 1, once in all dimensions, once in both of two tensors with different arguments (matrices whose
+  product is one number), and from three dimensions on once in the first open one of all tensors of one shape (a batch
+  of one); 9, 17 and 33 (one more than a block of 8 or 16), of three dimensions also in the middle, and of four in each
+  one; 8 and 32. In four trials the tensor has 4,000 to 6,000 elements (in two of them 1,000 if one dimension is open):
+  four long rows (of both signs, around -300, around 300, and one with a NaN), twice many short rows, and once both many
+  and long ones; in three of these trials several more than whole blocks, in one none.
 - ``ndim``: 0 to 4.
 - ``dtype``: float32; in a third of the trials float64, also with infinities, NaN and thousands of elements. The
   thorough profile adds float16 and bfloat16 after a test's first twenty trials (15 % each).

@@ -25,9 +25,9 @@ _SAME_LAYOUT = frozenset(
 #: The place in the block of the trial whose second array alone is large: many indices, or a wide table, beside a first
 #: array that leaves sizes open, too.
 _LARGE_SECOND = (7, 1)
-#: The level and turn of sizes at which the second array of a trial has long sizes, too, as a matrix product is computed
-#: by another function if all of its sizes are long.
-_LONG_TOGETHER = ("seventeen", 1)
+#: The levels and turns of sizes at which the second array of a trial has the level of the first, too. A matrix product
+#: is computed by another function if all of its sizes are long, and by one for two vectors if its result is one number.
+_SAME_SIZES = frozenset((("seventeen", 1), ("ones", 0)))
 
 
 class TrialFeatures:
@@ -74,7 +74,7 @@ class TrialFeatures:
             return own if kept or (self.index + number) % 3 else other
         if factor == "sizes" and LEVELS[position][other] in HUGE_SIZES:
             return other if (place, number) == _LARGE_SECOND else 0
-        if factor == "sizes" and number == 1 and (LEVELS[position][own], self.turn(factor)) == _LONG_TOGETHER:
+        if factor == "sizes" and number == 1 and (LEVELS[position][own], self.turn(factor)) in _SAME_SIZES:
             return own
         if factor == "layout" and number == 1 and (own, self.turn(factor)) in _SAME_LAYOUT:
             return own

@@ -1,4 +1,4 @@
-"""Operators that are wrong where several sizes are long, where the first operand has fewer dimensions, or at halves."""
+"""Operators that are wrong where several sizes are long or 1, where the first has fewer dimensions, or at halves."""
 
 from __future__ import annotations
 
@@ -30,6 +30,16 @@ def where_the_first_has_fewer(change: Replacement) -> Replacement:
         return lambda x, y: (wrong if 0 < x.dim() < y.dim() else original)(x, y)
 
     return replacement
+
+
+def where_the_result_is_one_number(original: Any) -> Any:
+    """Return a product of matrices that is wrong if it is computed as one of two vectors, each of several numbers."""
+
+    def wrong(x: Any, y: Any) -> Any:
+        result = original(x, y)
+        return off(result) if result.shape[-2:] == (1, 1) and x.shape[-1] > 1 else result
+
+    return wrong
 
 
 def turned(original: Any) -> Any:
@@ -71,6 +81,16 @@ def matmul() -> Any:
     return torch.matmul(random_tensor(2, dim1=width), random_tensor(2, dim0=width))
 
 
+def matmul_of_few_columns() -> Any:
+    width = random(2, 8)
+    return torch.matmul(random_tensor(2, dim1=width), random_tensor(2, dim0=width))
+
+
+def bmm() -> Any:
+    batch = random(1, 5)
+    return torch.bmm(random_tensor(3, dim0=batch, dim2=3), random_tensor(3, dim0=batch, dim1=3))
+
+
 def mm() -> Any:
     rows, width, columns = random(), random(), random()
     return torch.mm(random_tensor(2, rows, width), random_tensor(2, width, columns))
@@ -80,6 +100,8 @@ LONG_TOGETHER = [
     Wrong("Linear of two long widths", "nn.Linear", of_long_widths, linear),
     Wrong("matmul of three long sizes", "matmul", where_all_are_longer(16, [0, 1]), matmul),
     Wrong("mm of three long sizes", "mm", where_all_are_longer(16, [0, 1]), mm),
+    Wrong("matmul to one number", "matmul", where_the_result_is_one_number, matmul_of_few_columns),
+    Wrong("bmm to one number", "bmm", where_the_result_is_one_number, bmm),
     *(
         Wrong(f"{name} {how} of fewer dimensions", name, where_the_first_has_fewer(change), two_of_any_rank(name))
         for name in ("add", "hypot", "remainder", "atan2")

@@ -163,6 +163,10 @@ class Functional(ArrayFramework):
             self.alias_of(result, source, path)
         return result
 
+    def part(self, array: ArrayLike, key: Any, places: np.ndarray[Any, Any]) -> ArrayLike:
+        """Return the elements of `array` that `key`, numbers and slices, selects; `places` are their flat indices."""
+        return self.take(self.translated("reshape")(array, (-1,)), places)
+
     def alias_of(self, result: TapeTensor, source: TapeTensor, path: Pure) -> None:
         """Make `result` a view of `source`; `path` is the function from the array of `source` to that of `result`."""
         inner = source.view
@@ -247,7 +251,9 @@ class Functional(ArrayFramework):
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> TapeTensor:
         if array.dtype not in self.dtypes:
             raise Absent(self.name, array.dtype)
-        return TapeTensor(self.array(array.data, array.dtype), requires_grad=requires_grad)
+        # The calls of a program give a tensor its strides, as in scripts; a copy by NumPy would keep the array's.
+        data = np.asarray(array.data, order="C")
+        return TapeTensor(self.array(data, array.dtype), requires_grad=requires_grad)
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,8 +32,20 @@ def getitem(framework: _Functional, owner: Any, key: Any) -> Any:
     if not isinstance(owner, TapeTensor):
         return owner[key]
     places, basic = _places(framework, owner, key)
+    if basic and _is_plain(key):
+        return framework.apply(lambda array: framework.part(array, key, places), (owner,), {}, view=True)
     reshape = framework.translated("reshape")
     return framework.apply(lambda array: framework.take(reshape(array, (-1,)), places), (owner,), {}, view=basic)
+
+
+def _is_plain(key: Any) -> bool:
+    """Return whether `key` has nothing but numbers of Python and slices, by which NumPy makes views, too."""
+    return all(item is None or item is Ellipsis or type(item) is int for item in _numbers(key))
+
+
+def _numbers(key: Any) -> Iterator[Any]:
+    for item in key if isinstance(key, tuple) else (key,):
+        yield from (item.start, item.stop, item.step) if isinstance(item, slice) else (item,)
 
 
 def setitem(framework: _Functional, owner: Any, key: Any, value: Any) -> None:

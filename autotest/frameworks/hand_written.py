@@ -28,7 +28,7 @@ from autotest.program import leaves, map_operand
 Backward: TypeAlias = Callable[..., Any]
 
 #: Functions that only select and arrange elements. Their gradients follow from the places of the elements.
-SELECTIONS: Final = VIEWS | set("cat concat stack take roll flip index_select gather clone repeat".split())
+SELECTIONS: Final = VIEWS | set("cat concat stack take part roll flip index_select gather clone repeat".split())
 #: Those among them by which this library itself lays out what it draws, and writes into tensors. Of a library that
 #: lacks them NumPy's are taken. A trial that calls nothing else compares nothing.
 ARRANGING: Final = frozenset("reshape view transpose t permute squeeze unsqueeze expand broadcast_to cat".split())
@@ -55,7 +55,7 @@ class HandWritten(Functional):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in ("cast", "take"):
+        for name in ("cast", "take", "part"):
             method = getattr(cls, name)
             if not getattr(method, "__isabstractmethod__", False) and not hasattr(method, "noted"):
                 setattr(cls, name, _noted(name, method))

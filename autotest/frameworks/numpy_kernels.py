@@ -47,6 +47,14 @@ class NumpyKernels(HandWritten):
     def take(self, flat: Any, places: np.ndarray[Any, Any]) -> Any:
         return flat[places]
 
+    def part(self, array: Any, key: Any, places: np.ndarray[Any, Any]) -> Any:
+        """Return a view of NumPy: kernels meet the gaps and offsets in memory that a test's slices make."""
+        return array[key]
+
+    def distinct(self, array: Any) -> Any:
+        """Return `array` as another object with the same memory, so that backward functions meet its strides, too."""
+        return self.numpy(array).view()
+
     def through_numpy(self, function: Pure) -> Pure:
         return function
 

@@ -27,7 +27,7 @@ from tests.support.array_kernels import ArrayKernels, framework
 
 
 def relu_of(layout):
-    return lambda: torch.relu(random_tensor(shape=(2, 3, 4, 4), layout=layout, dtype="float32"))
+    return lambda: torch.relu(random_tensor(shape=(2, 3, 4, 4), low=-1, high=1, layout=layout, dtype="float32"))
 
 
 def both_twice():
@@ -51,10 +51,38 @@ def test_numpy_does_not_tell_of_the_infinities_that_trials_draw():
         plain_kernels.softmax_forward(np.array([3e38, -3e38, np.inf], "float32"), 0)
 
 
-def test_a_kernel_that_ignores_strides_is_given_strided_memory():
+#: The layouts in which elements are not next to each other, in the order of their indices, from the first on.
+STRIDED = [layout for layout in LAYOUTS if layout not in ("contiguous", "expanded")]
+
+
+@pytest.mark.parametrize("layout", STRIDED)
+def test_a_kernel_that_ignores_strides_is_given_strided_memory(layout):
     packed = ArrayKernels({"relu_forward": "packed_relu_forward"})
-    assert running.trial(relu_of("transposed"), packed, special_values=False).mismatches
+    assert running.trial(relu_of(layout), packed, special_values=False).mismatches
     assert running.agrees(running.trial(relu_of("contiguous"), packed, special_values=False))
+
+
+class PackedBackward(ArrayKernels):
+    """Its backward function reads `x` as if its elements were next to each other in memory."""
+
+    backward = property(lambda self: {"relu": lambda given, y, x: given * plain_kernels.packed_relu_forward(x)[1]})
+
+
+@pytest.mark.parametrize("layout", STRIDED)
+def test_a_backward_function_that_ignores_strides_is_given_strided_memory(layout):
+    assert running.trial(relu_of(layout), PackedBackward(), special_values=False).mismatches
+    assert running.agrees(running.trial(relu_of("contiguous"), PackedBackward(), special_values=False))
+
+
+def test_a_finding_that_needs_strides_is_shrunk_to_a_program_that_has_them(warm):
+    wrong = autotest(n=1, special_values=False, candidate="tests.support.array_kernels:with_packed_relu")
+    with pytest.raises(Divergence) as caught:
+        wrong(lambda: torch.relu(random_tensor(shape=(6, 6), layout="transposed", dtype="float32")))()
+    text = str(caught.value)
+    assert "x0.transpose(0, 1)  # layout" in text
+    assert "Happens:    only with transposed" in text, text
+    assert "to 3 calls and 4 elements" in text
+    assert "(verified in a fresh interpreter)" in text
 
 
 def test_a_kernel_that_returns_something_else_is_told_so():

@@ -51,6 +51,11 @@ def with_wrong_axis() -> ArrayKernels:
     return ArrayKernels({"softmax_backward": "last_softmax_backward"}, "with_wrong_axis")
 
 
+def with_packed_relu() -> ArrayKernels:
+    """Return the kernels with a relu that ignores strides."""
+    return ArrayKernels({"relu_forward": "packed_relu_forward"}, "with_packed_relu")
+
+
 def with_deadly_kernels() -> ArrayKernels:
     """Return the kernels with a relu and a gradient of softmax that kill the process."""
     replace = {"relu_forward": "deadly_relu_forward", "softmax_backward": "deadly_softmax_backward"}

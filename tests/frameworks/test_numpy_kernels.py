@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import subprocess
@@ -179,6 +180,34 @@ def test_a_script_has_what_the_adapter_computes_with_numpy():
     assert "* np.exp(x0)" in text
     with pytest.raises(NotReplayable, match="NumPy reads an array"):
         as_native_code(program, Reading(), 2)
+
+
+class OfBackend(ArrayKernels):
+    """Its kernels are methods of an object of the library."""
+
+    @property
+    def spelling(self):
+        return {"softmax": lambda x, dim: self.backend.softmax(x, axis=dim)}
+
+    @property
+    def backward(self):
+        return {"softmax": lambda given, result, x, dim: self.backend.softmax_backward(given, result, dim)}
+
+    @functools.cached_property
+    def backend(self):
+        return self.root.Backend()
+
+
+def test_a_script_calls_the_methods_of_an_object_that_the_adapter_makes():
+    def body():
+        return torch.softmax(random_tensor(shape=(2, 3), dtype="float32", requires_grad=True), 1)
+
+    text, found, program = text_of(body, OfBackend())
+    assert re.findall(r"[\w.()]+softmax\w*", text) == ["t1.softmax", "t1.softmax_backward"]
+    assert "t1 = kernels.Backend()" in text
+    (x, given) = (array.data for array in program.arrays)
+    y = plain_kernels.softmax_forward(x, 1)
+    np.testing.assert_allclose(found, plain_kernels.softmax_backward(given, y, 1))
 
 
 def test_no_script_has_zeros_for_a_gradient_that_a_backward_function_does_not_return():

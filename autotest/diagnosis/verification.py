@@ -46,19 +46,25 @@ def verify(
         finding: the finding that it must show; None if any difference will do.
         ahead: lines of which scripts of this process share the imports; see `prepared_interpreter`.
     """
+    return judged(*tried(script, deadline, ahead), finding)
+
+
+def tried(script: str, deadline: float = DEADLINE, ahead: Sequence[str] = ()) -> tuple[int | None, str]:
+    """Return what `run_script` does, and show meanwhile what is done."""
     with doing("verifying the reproducer"):
-        status, output = run_script(script, deadline, ahead)
-    return Verification(State.UNCLEAR, output) if status is None else judged(status, output, finding)
+        return run_script(script, deadline, ahead)
 
 
-def judged(status: int, output: str, finding: Finding | None) -> Verification:
+def judged(status: int | None, output: str, finding: Finding | None) -> Verification:
     """Return whether a script that has ended shows its finding.
 
     Args:
-        status: its exit status, negative for a signal.
-        output: what it printed.
+        status: its exit status, negative for a signal; None if the script failed.
+        output: what it printed, or why it failed.
         finding: the finding that it must show; None if any difference will do.
     """
+    if status is None:
+        return Verification(State.UNCLEAR, output)
     runs = runs_that_died(output)
     if status == 0:
         return Verification(State.MISSED, runs)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
+from autotest.comparison.mismatch import NUMERIC_SYMPTOMS
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY
 
 #: Start of the line that lists the differences, and the separator between them.
 _DIFFERS, _NEXT = "DIFFERS: ", "; "
 _RUNS = re.compile(r"\bdies in \d+ of \d+ runs\b")
+#: How far a number may be from one of another process to be the same, as a part of the difference that is shown.
+_SAME = 0.1
 _SIGNAL = re.compile(r"\bSIG[A-Z0-9]+\b")
 
 
@@ -37,6 +43,28 @@ def raised_instead(output: str, finding: Finding) -> str:
     if finding.first.symptom in (*DEADLY, "exception", "accepted"):
         return ""
     return next((part for part in differences(output) if part.startswith(f"{finding.sides[1]} raises ")), "")
+
+
+def shows_other_numbers(output: str, finding: Finding) -> bool:
+    """Whether a script in the candidate's own terms got another number of the candidate than `finding` did.
+
+    That of the greatest difference is compared. If it cannot be read from the output, nothing is known.
+    """
+    first, (reference, candidate) = finding.first, finding.sides
+    found = first.statistics
+    told = re.search(rf"{_DIFFERS}{re.escape(reference)} gives .*?, {re.escape(candidate)} (.*)", output)
+    if found is None or told is None or first.symptom not in NUMERIC_SYMPTOMS:
+        return False
+    try:
+        listed = json.loads(told[1].replace("nan", "NaN").replace("inf", "Infinity"))
+        shown = np.asarray(listed, float)[found.abs_index]
+        expected, actual = float(found.abs_expected), float(found.abs_actual)
+    except (TypeError, ValueError, IndexError):  # cut off, or complex
+        return False
+    if not (np.isfinite(shown).all() and np.isfinite(actual)):
+        return not np.array_equal(shown, actual, equal_nan=True)
+    gap = abs(actual - expected)
+    return bool(np.any(abs(shown - actual) > _SAME * (gap if np.isfinite(gap) else abs(actual))))
 
 
 def shows(output: str, finding: Finding) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+from pathlib import Path
 
 import pytest
 
+from autotest import Divergence, autotest, random_tensor, torch
 from autotest.comparison import Mismatch
+from autotest.comparison.elementwise import Statistics
 from autotest.diagnosis.verification import verify
-from autotest.emission.script_output import differences, runs_that_died, shows
+from autotest.emission.script_output import differences, runs_that_died, shows, shows_other_numbers
 from autotest.processes.client import Server
 from autotest.results.finding import Finding
 from autotest.results.sweep_findings import SweepFinding
@@ -55,6 +59,48 @@ def test_another_difference_than_that_of_the_value_is_another_finding(printed, s
 )
 def test_a_death_is_the_same_by_its_signal(symptom, printed, still):
     assert shows(printed, finding(symptom, "relu: oneflow dies (SIGABRT)")) is still
+
+
+def with_numbers(expected, actual, at=()):
+    numbers = Statistics(1, 1, 1e-4, 1e-5, 1.0, at, expected, actual, 1.0, at)
+    return dataclasses.replace(
+        finding("gradient"), mismatches=(dataclasses.replace(finding("gradient").first, statistics=numbers),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("actual", "printed", "others"),
+    [
+        (0.5, "0.5", False),
+        (0.5, "0.0", True),
+        (float("nan"), "nan", False),
+        (float("nan"), "0.0", True),
+        (float("-inf"), "-inf", False),
+        (float("-inf"), "inf", True),
+        (0.5, "nan", True),
+        (0.5, "[0.5", False),  # cut off: nothing is known
+        (0.5, "[0.5]", False),  # of another rank, as above
+    ],
+)
+def test_a_script_that_got_another_number_of_the_candidate_shows_something_else(actual, printed, others):
+    told = f"DIFFERS: torch gives 1.0, oneflow {printed}\n"
+    assert shows_other_numbers(told, with_numbers(1.0, actual)) is others
+
+
+def test_the_number_of_the_greatest_difference_is_compared():
+    told = "DIFFERS: torch gives [[1.0, 2.0]], oneflow [[1.0, 3.0]]"
+    assert not shows_other_numbers(told, with_numbers(2.0, 3.0, (0, 1)))
+    assert shows_other_numbers(told, with_numbers(2.0, 3.0, (0, 0)))
+
+
+def test_a_script_whose_own_lines_compute_something_else_is_not_the_one_that_is_told(warm):
+    wrong = autotest(n=1, candidate="tests.support.block_framework:with_wrong_scripts", special_values=False)
+    with pytest.raises(Divergence) as caught:
+        wrong(lambda: torch.tanh(random_tensor(shape=(2,), low=0, high=1, dtype="float32")))()
+    script = Path(caught.value.place, "repro.py").read_text()
+    assert "(verified in a fresh interpreter)" in str(caught.value)
+    assert "speaking_torch" in script
+    assert "other.times" not in script
 
 
 def test_how_many_runs_died_is_read():

@@ -166,3 +166,17 @@ def with_wrong_sine() -> BlockFramework:
         return lambda block: type(block)(sine(block)._inside * 1.01)
 
     return BlockFramework({"sine": too_large}, "with_wrong_sine")
+
+
+class _WrongScripts(BlockFramework):
+    """Its gradients are twice too large. The lines of its scripts compute zeros instead."""
+
+    gradient_lines = ("({gradients}) = [other.times(one, other.block(0, other.kind(one))) for one in [{leaves}]]",)
+
+    def vjp(self, function: Callable[..., Any], arrays: list[Any], cotangents: list[Any]) -> list[Any]:
+        return [self.root.plus(one, one) for one in super().vjp(function, arrays, cotangents)]
+
+
+def with_wrong_scripts() -> BlockFramework:
+    """Return the framework with faults in its adapter."""
+    return _WrongScripts(made_by="with_wrong_scripts")

@@ -35,9 +35,10 @@ In detail, the twenty trials of a test have the following.
   first ones in the next. ``random()`` as a dimension, or as the width of a module (``torch.nn.Linear(4, random())``),
   is 1 to 5, up to 17, and once each 1, 17, 33, 65 and more than 128; in one trial all are 65 to 80.
 - numbers of several tensors: independent; in some trials a quarter of them is equal to those of the first tensor, and a
-  quarter is next to them, and in one trial all are equal. NaN, infinities, zeros and ±1 meet each other. A single truth
-  value meets both; the first of two is once true and once false. Tensors of two dtypes share numbers, and integers meet
-  the floats that they round to; the greatest numbers meet each other, so that sums overflow.
+  quarter is next to them, and in one trial all are equal. NaN, infinities, zeros and ±1 meet each other, and zeros
+  meet ordinary numbers. A single truth value meets both; the first of two is once true and once false. Tensors of two
+  dtypes share numbers, and integers meet the floats that they round to; the greatest numbers meet each other, so that
+  sums overflow.
 - the gradients that a trial pushes back: numbers between -1 and 1. In every third trial: all 1 and expanded, as after a
   ``sum`` of all elements or along a dimension; or between -4 and 4 with zeros, transposed, strided or pitched (from
   three dimensions on sliced).

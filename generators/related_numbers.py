@@ -22,11 +22,15 @@ _WHOLE_LEVELS = frozenset(("ties", "whole", "huge", "infinite", "nan"))
 NOT_FINITE = frozenset(("nan", "infinite"))
 #: The level and turn at which arrays of one shape are equal, with their only zero in the same place: 0 / 0 occurs, too.
 _EQUAL = ("zeros", 0)
+#: The level and turn at which a later array has a zero beside another number of the first one.
+_WITH_ZERO = ("whole", 1)
 _ALONE = frozenset(("zeros", "nan"))
 #: Streams of random words. They differ from the stream that fills the array.
 _STREAM, _ENDS, _PICKS = 2, 3, 4
 #: Dtypes that are divided by a processor instruction which traps on overflow.
 _TRAPPING = frozenset(("int32", "int64"))
+#: Ordinary numbers that zeros of another array meet.
+_ORDINARY = (1.0, -2.5, 0.5, 3.0, -1.0)
 #: The magnitudes up to which float32, and float64, represent every integer exactly.
 _SINGLE, _DOUBLE = 2**24, 2**53
 
@@ -52,6 +56,8 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
     faces = level in NOT_FINITE and (level != "nan" or numbers.turn % 2 == 1)
     if dtype in INTEGRAL:
         low, high = numbers.whole_bounds(dtype)
+    elif level == "zeros" and low is None and high is None:
+        return _beside_zeros(values, _aligned(first, values.shape, seed))
     elif level not in RELATED and not faces and level != "huge":
         return values
     bits, theirs = Bits(seed, _STREAM), _aligned(first, values.shape, seed)
@@ -63,6 +69,8 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
         # Other levels have extremes, with neighbours only: a float rounds the neighbour of an extreme to the extreme.
         next_to = kind >= (2 if level not in RELATED else 3)
         mixed = np.where(next_to, _next(theirs, dtype), np.where(kind == 2, theirs, values))
+        if (level, numbers.turn) == _WITH_ZERO and dtype not in INTEGRAL:
+            _put_zero(mixed, (theirs != 0) & ((kind != 2) | (values.size == 1)))
     elif level == "huge":  # the sum of two great numbers, or their difference, overflows
         mixed = np.where(kind >= 2, np.where(kind == 2, theirs, -theirs), values)
     if dtype in INTEGRAL:
@@ -175,6 +183,20 @@ def _facing(values: Array, theirs: Array, level: str) -> Array:
             if chosen.size and face is not values:
                 found[chosen] = face.reshape(-1)[chosen] if isinstance(face, np.ndarray) else face
     return found.reshape(values.shape)
+
+
+def _put_zero(values: Array, places: Array) -> None:
+    """Put a zero into `values` at the first of the true `places`."""
+    values.reshape(-1)[np.flatnonzero(places)[:1]] = 0.0
+
+
+def _beside_zeros(values: Array, theirs: Array) -> Array:
+    """Return `values` with ordinary numbers where both arrays are zero, in every second such place from the first on.
+
+    In arrays of few elements, all of which are zero in this trial, a zero would meet no other number.
+    """
+    beside = _every_second((values == 0) & (theirs == 0))
+    return np.where(beside, np.resize(_ORDINARY, values.shape), values).astype(values.dtype)
 
 
 def _every_second(places: Array) -> Array:

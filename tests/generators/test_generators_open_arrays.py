@@ -66,6 +66,19 @@ def test_an_array_is_all_zeros_and_two_arrays_are_equal_within_twenty_trials(ndi
         assert any(np.array_equal(one, other) and one.any() for one, other in pairs)
 
 
+@pytest.mark.parametrize("shape", [(3,), (4,), (2, 3), (8,)])
+@pytest.mark.parametrize("test", [1, 2, 3, 4, 5])
+def test_a_zero_meets_an_ordinary_number_in_both_of_two_small_arrays(test: int, shape: tuple[int, ...]) -> None:
+    pairs = trials(lambda: [explored_array(shape=shape).data for _ in range(2)], test)
+
+    def meets(zeros: np.ndarray[Any, Any], others: np.ndarray[Any, Any]) -> bool:
+        ordinary = (abs(others) > 1e-3) & (abs(others) < 1e4)
+        return zeros.shape == others.shape and bool(((zeros == 0) & ordinary).any())
+
+    assert any(meets(one, other) for one, other in pairs)
+    assert any(meets(other, one) for one, other in pairs)
+
+
 def test_sizes_and_layouts_of_every_kind_within_twenty_trials() -> None:
     drawn = trials(lambda: explored_array(2))
     sizes = {size for one in drawn for size in one.data.shape}

@@ -143,4 +143,13 @@ MEETING = [
         lambda f: lambda x, y: f(y.reshape(-1)[0] if y.dim() > x.dim() == 0 else x, y),
         lambda: torch.eq(random_tensor(), random_tensor()),
     ),
+    *(
+        Wrong(
+            f"heaviside of zeros beside other numbers, of shape {shape}",
+            "heaviside",
+            lambda f: lambda x, y: f(x, y.new_zeros(y.shape)),
+            lambda shape=shape: torch.heaviside(*(random_tensor(shape=shape, requires_grad=False) for _ in "xy")),
+        )
+        for shape in ((), (2,))
+    ),
 ]

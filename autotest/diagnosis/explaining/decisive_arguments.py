@@ -81,33 +81,38 @@ def argument_clauses(
     """
     numbers = [[], *other_numbers(inputs)]
 
-    def ends(others: Sequence[Program]) -> ProgramOutcome:
-        """Return how `others` end together, also on other numbers than those that the program was shrunk to."""
+    def ends(other: Program, beside: Sequence[Sequence[Input]] = ()) -> ProgramOutcome:
+        """Return how `other` ends, also on other numbers than those that the program was shrunk to."""
         endings: list[ProgramOutcome] = []
-        for other in others:
-            for changed in numbers:
-                endings.append(run(other, changed))
-                if endings[-1] == "fails":
-                    return "fails"
+        for changed in (*numbers, *beside):
+            endings.append(run(other, changed))
+            if endings[-1] == "fails":
+                break
         return together(endings)
+
+    def given(argument: Argument, value: Any) -> ProgramOutcome:
+        """Return how the program ends with another `value`, also where elements follow that were equal to the first."""
+        following = [_following(item, argument.value, value) for item in inputs]
+        moved = any(one is not item for one, item in zip(following, inputs, strict=True))
+        return ends(argument.given(program, value), [following] if moved else [])
 
     for argument in arguments_of(program):
         value, key = argument.value, argument.key
         if argument in told or key == _RANDOM:
             continue
         if type(value) in (int, float) and value < 0:
-            yield from _negative(program, argument, inputs, lambda other: run(other, []))
+            yield from _negative(argument, inputs, given)
         elif type(value) is bool:
-            if ends([_turned(argument, program)]) == "passes" and not whole_fails(argument, _turned):
+            if ends(_turned(argument, program)) == "passes" and not whole_fails(argument, _turned):
                 yield _of_flag(argument)
         elif argument.may_be_a_dimension:
             continue
-        elif type(value) in (int, float) and value == 0 and _needs_zero(program, argument, ends):
+        elif type(value) in (int, float) and value == 0 and _needs_zero(argument, given):
             yield f"only where {key} is zero" if key else f"only with {argument.shown}"
-        elif key is not None and ends([argument.left_out(program)]) == "passes":
+        elif key is not None and ends(argument.left_out(program)) == "passes":
             if whole_fails(argument, Argument.left_out):
                 continue
-            alone = value is None or type(value) is str or _needs_its_number(program, argument, ends)
+            alone = value is None or type(value) is str or _needs_its_number(argument, given)
             yield f"only with {key}={value!r}" if alone else f"only where {key} is given"
 
 
@@ -123,20 +128,26 @@ def _of_flag(argument: Argument) -> str:
     return f"only with {key}={value}" if key else f"only with {argument.shown}"
 
 
-def _needs_zero(program: Program, argument: Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]) -> bool:
+def _following(item: Input, value: float, other: float) -> Input:
+    """Return `item` with `other` in place of elements that are equal to `value`; `item` itself if there are none."""
+    data = item.array.data
+    if type(other) not in (int, float) or data.dtype.kind not in "fiu" or not (data == value).any():
+        return item
+    return item.with_data(np.where(data == value, np.asarray(other, data.dtype), data))
+
+
+def _needs_zero(argument: Argument, given: Callable[[Argument, Any], ProgramOutcome]) -> bool:
     others = [type(argument.value)(other) for other in _NOT_ZERO]
-    return ends([argument.given(program, other) for other in others if other]) == "passes"
+    return together([given(argument, other) for other in others if other]) == "passes"
 
 
-def _needs_its_number(
-    program: Program, argument: Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]
-) -> bool:
+def _needs_its_number(argument: Argument, given: Callable[[Argument, Any], ProgramOutcome]) -> bool:
     """Return whether the failure needs just this fraction: with smaller and with greater ones, the sides agree."""
     value = argument.value
     if type(value) is not float or not value:
         return False
     others = _NOT_INFINITE if math.isinf(value) else [value * one for one in _MULTIPLES]
-    smaller, *greater = [ends([argument.given(program, other)]) for other in others]
+    smaller, *greater = [given(argument, other) for other in others]
     return smaller == "passes" and "fails" not in greater and greater.count("passes") > 1
 
 
@@ -150,13 +161,13 @@ def arguments_of(program: Program) -> Iterator[Argument]:
 
 
 def _negative(
-    program: Program, argument: Argument, inputs: Sequence[Input], run: Callable[[Program], ProgramOutcome]
+    argument: Argument, inputs: Sequence[Input], given: Callable[[Argument, Any], ProgramOutcome]
 ) -> Iterator[str]:
     """Yield a clause on a negative argument if the same dimension, or the positive number, passes."""
     rank = max((item.array.data.ndim for item in inputs), default=0)
     value = argument.value
     others = [-value] if type(value) is float else [value + max(rank, 1), -value]
-    endings = [run(argument.given(program, other)) for other in others]
+    endings = [given(argument, other) for other in others]
     if "passes" in endings[:1] and (argument.key in _DIMENSIONS or "fails" not in endings):
         yield f"only where {argument.shown} is negative"
 
@@ -166,7 +177,7 @@ def other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
 
     Some layers take no single row, such as a batch norm in training mode.
     """
-    if not inputs or any(item.array.data.dtype.kind != "f" for item in inputs):
+    if not inputs or any(item.array.data.dtype.kind not in "fi" for item in inputs):
         return
     yield [filled(item, item.array.data.shape) for item in inputs]
     shapes = [item.array.data.shape for item in inputs]

@@ -7,7 +7,7 @@ fail like the first one: with larger inputs, with different numbers in them, and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -37,7 +37,7 @@ _FURTHER = (3, 5, 7, 8)
 
 
 def count_clauses(
-    program: Program, inputs: Sequence[Input], run: OnPrograms, names_of: NamesOf
+    program: Program, inputs: Sequence[Input], run: OnPrograms, names_of: NamesOf, told: Collection[Argument] = ()
 ) -> Iterator[tuple[Argument, str]]:
     """Yield each whole number in a call of `program` with whose other values the sides agree, and a clause on it.
 
@@ -46,9 +46,10 @@ def count_clauses(
         inputs: its inputs.
         run: returns how a program ends on other inputs.
         names_of: returns the names of a call's positional arguments.
+        told: the arguments of which more is known already.
     """
     for argument in arguments_of(program):
-        name = name_of(argument, names_of)
+        name = None if argument in told else name_of(argument, names_of)
         if name is not None and type(argument.value) is int and argument.value > 0:
             clause = _Count(program, inputs, run, argument).clause(name)
             if clause:

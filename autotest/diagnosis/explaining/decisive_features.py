@@ -16,7 +16,8 @@ from autotest.diagnosis.explaining.decisive_equalities import argument_met, need
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
 from autotest.diagnosis.explaining.decisive_sizes import size_clauses
 from autotest.diagnosis.explaining.decisive_views import view_clauses
-from autotest.diagnosis.explaining.outcomes import Numbers, OnNumbers, ProgramOutcome
+from autotest.diagnosis.explaining.other_calls import with_other_calls
+from autotest.diagnosis.explaining.outcomes import NumberClaim, Numbers, OnNumbers, ProgramOutcome, together
 from autotest.diagnosis.explaining.paired_numbers import holds_beside, needs_equal_inputs, order_needed, whose
 from autotest.diagnosis.explaining.whole_trial import WholeTrial
 from autotest.emission import cotangent_of, cotangents, names
@@ -98,7 +99,7 @@ class _Features:
         broadcast = [*self._broadcasting()]
         yield from broadcast
         numbers = [*self._numbers(special_only=bool(memory))]
-        counts = [*count_clauses(self.program, self.inputs, self._with_inputs, self.names_of)]
+        counts = [*count_clauses(self.program, self.inputs, self._with_inputs, self.names_of, self.met)]
         counted = {argument.value for argument, _ in counts}
         if not memory:
             yield from self._ranks()
@@ -132,6 +133,16 @@ class _Features:
     def _holding(self, item: Input, beside: Sequence[Input] = ()) -> OnNumbers:
         """Return a function that runs the program on other numbers in `item`, and with the inputs `beside`."""
         return lambda data: self._with([item.with_data(data), *beside])
+
+    def _claim(self, item: Input, *, special_only: bool) -> NumberClaim | None:
+        def fails_elsewhere(contents: Sequence[Numbers]) -> bool:
+            return any(
+                self._with_inputs(program, [item.with_data(data)]) == "fails"
+                for program in with_other_calls(self.program, contents)
+                for data in contents[:_MOST]
+            )
+
+        return number_claim(item.array, self._holding(item), special_only=special_only, fails_elsewhere=fails_elsewhere)
 
     def _results(self, others: Iterable[Input]) -> list[Numbers]:
         """Return the reference's results with `others`, without inputs and the views that lay them out."""
@@ -231,7 +242,7 @@ class _Features:
                 self.met.append(met[0])
                 yield f"only where an element{f' of {name}' if others else ''} is equal to {met[1]}"
                 continue
-            claim = number_claim(item.array, self._holding(item), special_only=special_only)
+            claim = self._claim(item, special_only=special_only)
             if claim is None:
                 if not special_only and self._needs_equal_elements(item, others):
                     yield f"only where elements{f' of {name}' if others else ''} are equal"
@@ -254,7 +265,7 @@ class _Features:
 
     def _cotangents(self, *, special_only: bool) -> Iterator[str]:
         for name, item in self.pushed.items():
-            claim = number_claim(item.array, self._holding(item), special_only=special_only)
+            claim = self._claim(item, special_only=special_only)
             others = [*self.inputs, *(other for other in self.pushed.values() if other is not item)]
             if claim is not None and holds_beside(claim, item, others, self._with):
                 yield f"only where an element of {name} is {claim.text}"
@@ -282,7 +293,11 @@ class _Features:
             merged = [(shape[0] * shape[1], *shape[2:]) if rank > 1 else () for shape in shapes]
             pairs = zip(self.inputs, merged, strict=True)
             lower = self._with([item.with_data(item.array.data.reshape(shape)) for item, shape in pairs])
-        higher = self._with([item.with_data(item.array.data[None]) for item in self.inputs])
+        # What is done along one dimension does nothing if this has one element.
+        places = (0, -1) if rank else (0,)
+        higher = together(
+            [self._with([item.with_data(np.expand_dims(item.array.data, at)) for item in self.inputs]) for at in places]
+        )
         if higher == "passes" and (rank == 0 or lower == "passes"):
             # The rank of an input may not matter beside that of another one, as in ``x[mask]``.
             alone = [self._with([item.with_data(item.array.data[None])]) for item in self.inputs]

@@ -43,6 +43,8 @@ _GREAT = 1e4
 _BESIDE = (1e-3, 1e-5)
 #: The greatest bound of integers that is told exactly.
 _SMALL_INTEGER = 64
+#: The ratio from which on the limits of positive and of negative numbers are different ones.
+_UNLIKE = 1.25
 #: How much of the greatest number of a dtype is tried in the place of an infinity: all of it overflows in any operator.
 _MOST = 0.9
 #: The greatest upper bound of a magnitude that is reported: greater numbers may pass only because a function overflows.
@@ -149,16 +151,17 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     greatest = float(finite.reshape(-1)[place])
     if not greatest or (data.dtype.kind in "iu" and abs(greatest) < 3):
         return None
+    fails_negated = data.dtype.kind != "u" and run(-data) == "fails"
 
     def at(factor: float) -> ProgramOutcome:
-        return ending_of(_scaled(data, factor), run)
+        scaled = _scaled(data, factor)
+        return ending_of([*scaled, *(-one for one in scaled if fails_negated)], run)
 
     reaching = [factor for factor in _SMALLER if abs(greatest) * factor >= _LEAST]
     lower = next((factor for factor in reaching if at(factor) == "passes"), None)
     greater = (*_GREATER, _PASSING / abs(greatest)) if _GREATER[-1] * abs(greatest) < _LEAST else _GREATER
     reaching = [factor for factor in greater if np.isfinite(data * factor).all() and _stays_in_range(data, factor)]
     upper = next((factor for factor in reaching if at(factor) == "passes"), None)
-    fails_negated = data.dtype.kind != "u" and run(-data) == "fails"
     sign = "" if fails_negated else "-" if greatest < 0 else "+"
     least = None if lower is None else abs(greatest) * _edge(lower, at)
     most = None if upper is None else abs(greatest) * _edge(upper, at)
@@ -167,6 +170,10 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
         if most is None:
             return None
     found, text, exact = _Range(least, most, sign), "", False
+    if fails_negated and least is not None and (most is None or most > _UNLIKE**2 * least):
+        above = _scaled(data, _UNLIKE * least / abs(greatest))[:1]
+        if any(run(one) != "fails" or run(-one) != "fails" for one in above):
+            return None  # the two signs have different limits
     if least is not None and most is not None and most < 1.02 * least:
         whole = int(data.reshape(-1)[place]) if data.dtype.kind in "iu" else None
         number = f"{greatest:.6g}" if whole is None else str(whole)
@@ -179,9 +186,11 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
         return None
     passed = [variant for factor in (lower, upper) if factor is not None for variant in _scaled(data, factor)]
     opposite = [-data] if sign and data.dtype.kind != "u" else []
+    whole_text = _whole(data, found, run)
+    if whole_text is None:
+        return None
     # The first number outside is close to the range.
-    text = _whole(data, found, run) or text or str(found)
-    return NumberClaim(text, [*outside[:1], *opposite, *passed], not sign, holds)
+    return NumberClaim(whole_text or text or str(found), [*outside[:1], *opposite, *passed], not sign, holds)
 
 
 def _widened(most: float | None, at: _AtFactor) -> float | None:
@@ -199,10 +208,11 @@ def _widened(most: float | None, at: _AtFactor) -> float | None:
     return None
 
 
-def _whole(data: Numbers, found: _Range, run: OnNumbers) -> str:
+def _whole(data: Numbers, found: _Range, run: OnNumbers) -> str | None:
     """Return the range `found` of small integers in whole numbers; "" for others, or if its ends do not show.
 
-    The number with the greatest magnitude is varied.
+    The number with the greatest magnitude is varied. The result is None if a smaller one than that needs to be fails
+    beside other numbers: indices that differ may be all that is needed.
     """
     least, most = found.least, found.most
     if data.dtype.kind not in "iu" or least is None or max(least, most or 0) > _SMALL_INTEGER:
@@ -220,6 +230,9 @@ def _whole(data: Numbers, found: _Range, run: OnNumbers) -> str:
     first = next((one for one in near if fails(one) and not fails(one - 1)), None)
     if first is None:
         return ""
+    smaller = np.asarray(data.astype(np.int64) * (first - 1) // greatest)
+    if run(smaller.astype(data.dtype)) == "fails":
+        return None
     low = sign * first if found.sign else first
     of = "" if found.sign else "of magnitude "
     if most is None:
@@ -258,6 +271,8 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
     if found.least is not None:
         copies = np.concatenate([np.atleast_1d(data)] * _COPIES)
         yield from _scaled(copies, 2 / _COPIES * found.least / greatest)  # with a greater sum than the one that fails
+        if data.dtype.kind != "f" and found.least > 1:  # with a greater product
+            yield np.full(2 * data.size, math.ceil(found.least) - 1, data.dtype)
         if data.dtype.kind == "f":  # with the same product
             yield np.copysign(np.abs(copies) ** (1 / _COPIES), copies).astype(data.dtype)
         almost = _BELOW[0] * found.least

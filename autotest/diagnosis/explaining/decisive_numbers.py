@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -34,22 +34,31 @@ _NOT_FINITE = frozenset(("NaN", "infinite", "+infinity", "-infinity", _NEITHER_F
 _OF_EITHER_SIGN = frozenset(("NaN", "infinite", "subnormal", _NEITHER_FINITE))
 
 
-def number_claim(array: Array, run: OnNumbers, *, special_only: bool) -> NumberClaim | None:
+def number_claim(
+    array: Array,
+    run: OnNumbers,
+    *,
+    special_only: bool,
+    fails_elsewhere: Callable[[Sequence[Numbers]], bool] = lambda contents: False,
+) -> NumberClaim | None:
     """Return what an element of one input must be for the failure, or None.
 
     Args:
         array: the input's array.
         run: runs the program on other numbers in this input.
         special_only: whether only NaN and infinities are tested.
+        fails_elsewhere: returns whether the program fails on some contents of this input once other numbers of it, such
+            as arguments, have changed, too.
     """
     data = array.data
     if not data.size or data.dtype.kind not in "fiu":
         return None
     with np.errstate(all="ignore"):
-        found = _special(data, run)
-        if special_only:
-            return found if found and found.text in _NOT_FINITE else None
-        return found or _extreme(data, run) or magnitude(data, run) or _ordinary(data, run)
+        for search in (_special, *(() if special_only else (_extreme, magnitude, _ordinary))):
+            found = search(data, run)
+            if found and not fails_elsewhere(found.without):
+                return None if special_only and found.text not in _NOT_FINITE else found
+    return None
 
 
 def needs_equal_elements(array: Array, run: OnNumbers) -> bool:
@@ -61,6 +70,8 @@ def needs_equal_elements(array: Array, run: OnNumbers) -> bool:
     mixed = np.argsort(np.cos(rising * 2.3)) + 1
     step = 1 if data.dtype.kind in "iu" else 0.75
     orders = [order * step for order in (rising, -rising + count + 1, mixed)]
+    if holdable([count * count * step], data.dtype):  # the middle one of evenly spaced numbers is their mean
+        orders += [order * order * step for order in (rising, mixed)]
     greatest = float(data.reshape(-1)[np.argmax(np.abs(data))])
     if data.dtype.kind in "iu" and abs(greatest) > _FAR * count:
         orders += [greatest - math.copysign(1, greatest) * order for order in (rising, mixed)]
@@ -86,7 +97,7 @@ def _special(data: Numbers, run: OnNumbers) -> NumberClaim | None:
         return None
     tiny = np.finfo(data.dtype).tiny
     kinds = (
-        ("NaN", np.isnan(data), _ORDINARY),
+        ("NaN", np.isnan(data), (*_ORDINARY, _FAR_FROM_ZERO, -_FAR_FROM_ZERO)),
         ("infinite", np.isinf(data), _ORDINARY),
         ("subnormal", (np.abs(data) < tiny) & (data != 0), (*_ORDINARY, *small_numbers(data.dtype))),
         ("-0.0", (data == 0) & np.signbit(data), (0.0, *_ORDINARY)),

@@ -14,6 +14,7 @@ import numpy as np
 
 from autotest.base.plural import several
 from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
+from autotest.diagnosis.explaining.paired_numbers import numeric, scaled
 from autotest.diagnosis.explaining.whole_trial import WholeTrial
 from autotest.program import Program, with_leaves
 from autotest.program.inputs import Input
@@ -22,6 +23,8 @@ from autotest.program.rewriting import places_of_number, with_call, with_number
 #: How much larger sizes are tried before one is called the only one: the next ones with the same remainder in blocks
 #: of 2, 3, 5, 7, 8 and 32.
 _FURTHER = (2, 3, 5, 7, 8, 32)
+#: What numbers are multiplied by before fewer of them are tried.
+_GREATER = 1000
 #: How many numbers in calls that are equal to a size are changed without the others.
 _MOST_ALONE = 4
 #: How many factors, from 1 in steps of a quarter, numbers that are repeated are multiplied by.
@@ -81,7 +84,12 @@ class _Sizes:
         if self.resized(size - 1) != "passes":
             return "neither"
         others = {size // 2, 1, size - 2, size // 3, size - 8} - {size - 1}
-        return "fails" if any(self.resized(other) == "fails" for other in others if other > 0) else "passes"
+        # Of greater numbers, fewer may make a sum or a product that is too great.
+        greater = dataclasses.replace(self, inputs=scaled(numeric(self.inputs), _GREATER))
+        fails = any(self.resized(other) == "fails" for other in others if other > 0) or (
+            greater.inputs and any(greater.resized(other) == "fails" for other in (size - 1, size // 2) if other > 1)
+        )
+        return "fails" if fails else "passes"
 
     def larger(self, *, elements: bool) -> Iterator[str]:
         """Yield the clause on this size, given that the program passes with fewer elements."""

@@ -70,9 +70,9 @@ def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInput
             for down in (False, True)
         ]
     if claim.text.startswith(_GREAT):
-        everywhere += [[item.with_data(data), *_scaled(_numeric(others), _FACTORS[0])] for data in without]
+        everywhere += [[item.with_data(data), *scaled(numeric(others), _FACTORS[0])] for data in without]
     if claim.text.startswith(_SMALL):
-        moved = [[other.with_data(other.array.data + shift) for other in _numeric(others)] for shift in _AWAY]
+        moved = [[other.with_data(other.array.data + shift) for other in numeric(others)] for shift in _AWAY]
         everywhere += [[item.with_data(data), *more] for data in without for more in moved]
     refuted = _fails(everywhere, run) or _fails_in_pairs(claim, item, others, run, everywhere=True)
     return None if refuted else [item, *others]
@@ -87,7 +87,7 @@ def _fails_moved(claim: NumberClaim, item: Input, others: Sequence[Input], run: 
     if claim.text not in _NOT_POSITIVE or not own.size or not np.isfinite(own).all():
         return False
     shift = 1 - int(np.floor(own.min()))
-    inputs = [item, *_numeric(others)]
+    inputs = [item, *numeric(others)]
     moved = [one.array.data.astype(np.float64) + shift for one in inputs]
     together = [
         one.with_data(data.astype(one.array.data.dtype))
@@ -234,7 +234,7 @@ def _fails(variants: Iterable[Sequence[Input]], run: OnInputs) -> bool:
 
 def _beside(item: Input, others: Sequence[Input]) -> Iterable[list[Input]]:
     """Yield other contents of `others`: ordinary numbers, greater ones, multiples, and those of `item`."""
-    varied = _numeric(others)
+    varied = numeric(others)
     if not varied:
         return
     own = item.array.data
@@ -246,17 +246,19 @@ def _beside(item: Input, others: Sequence[Input]) -> Iterable[list[Input]]:
     if floating:  # what is the greatest number of some is then the least one, and what is first is last
         yield [other.with_data(-other.array.data) for other in floating]
         yield [other.with_data(np.ascontiguousarray(np.flip(other.array.data))) for other in floating]
-    yield from filter(None, (_scaled(varied, factor) for factor in _FACTORS))
+    if len(floating) > 1:  # the signs of two of three inputs may have to be the same
+        yield from ([other.with_data(-other.array.data)] for other in floating)
+    yield from filter(None, (scaled(varied, factor) for factor in _FACTORS))
     if all(_can_hold(other.array.data.dtype, float(other.array.data.max()) + _ADDED) for other in varied):
         yield [other.with_data(other.array.data + np.asarray(_ADDED, other.array.data.dtype)) for other in varied]
 
 
-def _numeric(inputs: Sequence[Input]) -> list[Input]:
+def numeric(inputs: Sequence[Input]) -> list[Input]:
     """Return those of `inputs` that have numbers: no truth values, and at least one element."""
     return [item for item in inputs if item.array.data.dtype.kind in "fiu" and item.array.data.size]
 
 
-def _scaled(items: Sequence[Input], factor: float) -> list[Input]:
+def scaled(items: Sequence[Input], factor: float) -> list[Input]:
     """Return `items` with their numbers multiplied by `factor`; nothing if a dtype cannot hold one of these."""
     found = []
     for item in items:

@@ -12,10 +12,42 @@ from typing import Any
 
 import numpy as np
 
+from autotest.emission import Script
 from autotest.frameworks import torch_graph
 from autotest.frameworks.failures import missing
 from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
 from autotest.frameworks.torch import TorchFramework
+
+#: The classes by which a reproducer exports its program and runs it.
+GRAPH = """\
+class Exported(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = torch.nn.ModuleList(modules)
+
+    def forward(self, *given):
+        results = program(*given, *self.held)
+        given_back[:] = [True for _ in results]
+        return results
+
+
+class Replay:
+    def __call__(self, *given):
+        file, names = io.BytesIO(), [f"given{at}" for at in range(len(given))]
+        kept = {"training": torch.onnx.TrainingMode.PRESERVE, "opset_version": OPSET}
+        if "dynamo" in inspect.signature(torch.onnx.export).parameters:
+            kept["dynamo"] = False
+        try:
+            torch.onnx.export(Exported(), given, file, input_names=names, **kept)
+        except Exception as error:
+            sys.exit(print("cannot tell:", error) or 2)
+        session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+        taken = {item.name for item in session.get_inputs()}
+        feed = {name: one.detach().numpy() for name, one in zip(names, given) if name in taken}
+        return [torch.from_numpy(np.array(one)) for one in session.run(None, feed)]
+"""
+#: The version of ONNX's operators that programs are exported to.
+_OPSET = 17
 
 
 class OnnxRuntime(TorchFramework):
@@ -71,15 +103,17 @@ class OnnxRuntime(TorchFramework):
                     tuple(inputs),
                     file,
                     input_names=names,
-                    opset_version=17,
+                    opset_version=_OPSET,
                     training=self.root.onnx.TrainingMode.PRESERVE,  # each module keeps its training or eval mode
                     **chosen,
                 )
         except Exception as error:  # the exporter belongs to torch, and raises if it has no operator for a call
             raise NotGraphed(f"calls that cannot be exported ({type(error).__name__})") from error
         own = onnxruntime.capi.onnxruntime_pybind11_state
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # errors are raised as well
         try:
-            session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
         except own.NotImplemented as error:
             raise NotGraphed("calls for which it has no kernel") from error
         except (own.InvalidGraph, own.Fail) as error:  # the fault of torch's exporter, which reports no error itself
@@ -91,6 +125,10 @@ class OnnxRuntime(TorchFramework):
             return [self.root.from_numpy(np.array(one)) for one in session.run(None, feed)]
 
         return run
+
+    def script(self) -> Script:
+        lines = ("import inspect", "import io", "import onnxruntime", "import torch")
+        return Script(self.name, lines, "torch", GRAPH.replace("OPSET", str(_OPSET)), self.graph_mode)
 
 
 def framework() -> OnnxRuntime:

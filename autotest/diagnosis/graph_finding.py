@@ -16,8 +16,7 @@ from autotest.diagnosis.shrinking.failure_signature import FailureSignature
 from autotest.diagnosis.shrinking.shrinker import AgreementFunction, ProgramJudge
 from autotest.diagnosis.shrinking.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
-from autotest.emission.checker import Runs
-from autotest.emission.graph_script import ComparedResult, Division, graph_script
+from autotest.emission.graph_script import ComparedResult, Division, Shown, graph_script
 from autotest.emission.script_subject import ScriptSubject
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
@@ -38,9 +37,9 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
     pair, options = context.pair, context.options
     program, mode = finding.program, pair.candidate.graph_mode
     assert program is not None
-    finding = dataclasses.replace(
-        finding, verdict=(f"{pair.candidate.name}: its eager mode agrees with {pair.reference.name}, {mode} does not",)
-    )
+    agrees = f"{pair.candidate.name}: its eager mode agrees with {pair.reference.name}, {mode}"
+    does = "overwrites results when it is called again" if finding.first.detail == "overwritten" else "does not"
+    finding = dataclasses.replace(finding, verdict=(f"{agrees} {does}",))
     try:
         judge = _judge(program, finding.first)
         found = judge(program, pair, settings)
@@ -99,9 +98,9 @@ def _judge(first: Program, wanted: Mismatch) -> AgreementFunction:
     return judge
 
 
-def _way(mismatch: Mismatch) -> tuple[bool, bool]:
-    """Return how a graph failed: whether it raised, and whether the mismatch is of a gradient."""
-    return mismatch.detail == "raised", is_gradient(mismatch.name)
+def _way(mismatch: Mismatch) -> tuple[bool, bool, bool]:
+    """Return how a graph failed: whether it raised or overwrites results, and whether a gradient differs."""
+    return mismatch.detail == "raised", mismatch.detail == "overwritten", is_gradient(mismatch.name)
 
 
 def _has_empty(program: Program) -> bool:
@@ -130,8 +129,13 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
         for name, limit in limits.items()
         if raised or name in names
     ]
-    title = f"{finding.operator}: {pair.candidate.graph_mode} of {pair.candidate.name} differs from its eager mode."
-    script = script_of(divided, compared, title, [finding.provenance])
+    mode = f"{finding.operator}: {pair.candidate.graph_mode} of {pair.candidate.name}"
+    if found.mismatches[0].detail == "overwritten":
+        title = f"{mode} overwrites its results when it is called again."
+        script = script_of(divided, compared, title, [finding.provenance], "overwriting")
+    else:
+        title = f"{mode} differs from its eager mode."
+        script = script_of(divided, compared, title, [finding.provenance])
     finding = dataclasses.replace(finding, script=script)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
 
@@ -141,7 +145,7 @@ def script_of(
     compared: Sequence[ComparedResult],
     title: str,
     notes: Sequence[str],
-    dies: Runs | None = None,
+    shows: Shown = "difference",
 ) -> str:
     """Return the script for a divided program.
 
@@ -150,11 +154,11 @@ def script_of(
         compared: the results that the script compares, with their tolerances.
         title: the first line of the script's docstring.
         notes: further lines on the origin of the script.
-        dies: how often the graph runs, for a script that shows a crash instead of comparing results; else None.
+        shows: how the graph fails; for a crash, how often it runs.
     """
     pair = divided.record.pair
     about = ScriptSubject(divided.record.program(), (pair.reference.script(), pair.candidate.script()), title, notes)
-    return graph_script(about, _division(divided), compared, dies)
+    return graph_script(about, _division(divided), compared, shows)
 
 
 def _division(divided: DividedProgram) -> Division:

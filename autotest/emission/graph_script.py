@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, members, naming
@@ -19,13 +19,19 @@ from autotest.program import Program, refs
 from autotest.program.paths import is_gradient
 from autotest.program.rewriting import without_gradients
 
-_CHECK = '''\
+#: How a graph fails: it and eager mode differ, its second call changes the results of the first, or its process dies.
+Shown: TypeAlias = "Literal['difference', 'overwriting'] | Runs"
+
+_BOTH = '''\
 def both(eager, graphed, rtol, atol, values):
     """Return whether the two tensors are equal; `values` says whether their contents are compared."""
     if eager is None or graphed is None or eager.shape != graphed.shape or eager.dtype != graphed.dtype:
         return eager is graphed
     numbers = [np.array(side.detach().cpu().tolist()) for side in (graphed, eager)]
     return not values or close(*numbers, rtol, atol).all()
+'''
+
+_CHECK = """\
 
 
 if __name__ == "__main__":
@@ -49,6 +55,35 @@ if __name__ == "__main__":
         if not both(one, other, *limits):
             found.append(f"{{name}}: eager {{one}}, {mode} {{other}}")
     print(*("DIFFERS: " + "; ".join(found) if found else "same").split())
+    sys.exit(1 if found else 0)
+"""
+
+_OVERWRITES = '''\
+
+
+def halved(tensor):
+    """Return half of the numbers of `tensor`, with the same strides."""
+    copied = copy.deepcopy(tensor.detach())
+    if copied.is_floating_point():
+        copied.new_empty(0).set_(copied.untyped_storage()).mul_(0.5)
+    return copied.requires_grad_(tensor.requires_grad)
+
+
+if __name__ == "__main__":
+    tensors, modules = before()
+    try:
+        replay = Replay()
+        first = [*replay(*tensors)]
+        kept = [result.detach().clone() for result in first]
+        replay(*map(halved, tensors))
+    except Exception as error:
+        sys.exit(print("cannot tell:", error) or 2)
+    found = []
+    for name, own, now in zip({names}, kept, first):
+        if not both(own, now, 0, 0, True):
+            found.append(f"{{name}}: first {{own}}, then {{now}}")
+    said = "DIFFERS: a second call of {mode} changes the results of the first: " + "; ".join(found)
+    print(*(said if found else "same").split())
     sys.exit(1 if found else 0)
 '''
 
@@ -128,9 +163,9 @@ class ComparedResult:
 
 
 def graph_script(
-    about: ScriptSubject, division: Division, compared: Sequence[ComparedResult], dies: Runs | None = None
+    about: ScriptSubject, division: Division, compared: Sequence[ComparedResult], shows: Shown = "difference"
 ) -> str:
-    """Return the text of a script that exits with 1 while graph and eager mode differ, and with 0 if they agree.
+    """Return the text of a script that exits with 1 while the graph fails, and with 0 if it does not.
 
     The script runs only the candidate. It imports the reference as well, which loads libraries that the candidate may
     need.
@@ -139,7 +174,8 @@ def graph_script(
         about: the program, its sides and the text at the top.
         division: which slots are inside the graph.
         compared: the results to compare.
-        dies: if given, the script exits with 1 while the graph kills its process in any of these runs.
+        shows: how the graph fails: it and eager mode differ, its second call changes the results of the first, or it
+            kills its process in any of these runs.
 
     Raises:
         NotReplayable: an operand has no source text, or an input has no elements; the message names the call.
@@ -181,15 +217,8 @@ def graph_script(
         called, inner = f"{parameters}, forward=forward", [f"{_tuple([*wanted])} = forward({parameters})"]
     else:
         forward, called = [], parameters
-    if dies is None:
-        limits = [(one.rtol, one.atol, one.values) for one in ordered]
-        check = CLOSE + "\n" + _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
-    else:
-        check = READ + (_CHILD + (_DIES_IN_SOME_RUNS if dies.often else _DIES)).format(
-            processes=dies.processes, calls=dies.calls, mode=side.mode, survived=SURVIVED
-        )
-    modules = printer.imports | literals.modules_of([*division.constants.values()])
-    modules |= {"os", "subprocess"} if dies else set()
+    check, needed = _ending(shows, ordered, side.mode)
+    modules = printer.imports | literals.modules_of([*division.constants.values()]) | needed
     data = literals.definitions(program).values()
     return "\n".join(
         [
@@ -214,6 +243,18 @@ def graph_script(
             check,
         ]
     )
+
+
+def _ending(shows: Shown, compared: Sequence[ComparedResult], mode: str) -> tuple[str, set[str]]:
+    """Return the end of a script, which runs the graph, and the modules that it needs."""
+    own = [one.name for one in compared]
+    if shows == "difference":
+        limits = [(one.rtol, one.atol, one.values) for one in compared]
+        return "\n".join([CLOSE, _BOTH + _CHECK.format(names=own, limits=limits, mode=mode)]), set()
+    if shows == "overwriting":
+        return "\n".join([CLOSE, _BOTH + _OVERWRITES.format(names=own, mode=mode)]), {"copy"}
+    fields = {"processes": shows.processes, "calls": shows.calls, "mode": mode, "survived": SURVIVED}
+    return READ + (_CHILD + (_DIES_IN_SOME_RUNS if shows.often else _DIES)).format(**fields), {"os", "subprocess"}
 
 
 def _function(name: str, parameters: str, about: str, lines: Sequence[str], returned: str) -> list[str]:

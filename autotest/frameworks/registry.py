@@ -53,7 +53,8 @@ def framework(name: str) -> Framework:
     """
     target, given = _target(name)
     module_name, _, attribute = target.partition(":")
-    _look_here_too(module_name)
+    for named in (module_name, *given):  # what is given may be the ``MODULE:FUNCTION`` of a backend
+        _look_here_too(named.partition(":")[0])
     what = f"the adapter of framework {name!r} ({target})"
     module = _imported(module_name, what)
     try:
@@ -102,10 +103,10 @@ def _error_in_words(error: Exception) -> str:
 
 
 def _look_here_too(module_name: str) -> None:
-    """Add the folder that contains an adapter's module to `sys.path`, if it is one of the following two.
+    """Add the folder that contains a module of the user's own to `sys.path`, if it is one of the following two.
 
     The working directory, which ``python -m`` searches too; and the folder of the ``pyproject.toml`` in effect, whose
-    table may name the adapter: that works in any working directory.
+    table may name the module: that works in any working directory.
     """
     first = module_name.partition(".")[0]
     if first in sys.modules:

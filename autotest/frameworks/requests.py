@@ -56,11 +56,18 @@ class Given(NamedTuple):
 
 
 class Graphed(NamedTuple):
-    """Results of one call of a graph: outputs, and gradients of leaves and trained parameters (None if none)."""
+    """Results of one call of a graph: outputs, and gradients of leaves and trained parameters (None if none).
+
+    Attributes:
+        overwritten: the indices of the outputs that a later call of the graph changed.
+        vacuous: why the results say nothing about the graph mode if they agree; empty if they do say something.
+    """
 
     outputs: list[Any]
     leaves: list[Any]
     trained: list[Any]
+    overwritten: frozenset[int] = frozenset()
+    vacuous: str = ""
 
 
 class PublicCall(NamedTuple):

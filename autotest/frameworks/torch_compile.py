@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
+import functools
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-from autotest.base.errors import FrameworkMissing, UsageError
+from autotest.base.errors import FrameworkMissing
 from autotest.emission import Script
 from autotest.frameworks import torch_graph
+from autotest.frameworks.compile_backends import Backend, backend_called
+from autotest.frameworks.compile_watch import Watch
 from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed, error_line
 from autotest.frameworks.torch import TorchFramework
 
 #: The number of processes that Inductor compiles with.
 _THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
+#: The logger of torch's traces, and the variable that names the folder that they are written to.
+_TRACE, _TRACES_TO = "torch.__trace", "TORCH_TRACE"
 #: The class by which a reproducer runs its program in a graph.
 GRAPH = """\
 class Replay:
@@ -44,41 +49,57 @@ class TorchCompile(TorchFramework):
 
     def import_root(self) -> ModuleType:
         root = super().import_root()
-        try:
-            import torch._dynamo as dynamo
-
-            known = dynamo.list_backends(exclude_tags=())
-        except Exception as error:
-            why = f"torch {root.__version__} cannot compile here ({error}); use torch 2.0 or newer"
-            raise FrameworkMissing(why) from error
-        if self._backend not in known:
-            near = difflib.get_close_matches(self._backend, known, 1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(
-                f"torch+compile={self._backend}: torch {root.__version__} has no backend {self._backend!r} to compile "
-                f"with.{meant} It has {', '.join(sorted(known))}"
-            )
+        backend_called(self._backend, root.__version__)  # raises if there is none
         return root
 
+    @functools.cached_property
+    def _found(self) -> Backend:
+        return backend_called(self._backend, self.root.__version__)
+
+    @property
+    def version(self) -> str:
+        own = "" if self._found.home == "torch" else self._found.version
+        return f"{own} with torch {super().version}" if own else super().version
+
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
+        watch = Watch(self.root, self._found.function) if self._computes else None
         with self._settled():
+            compiled = functools.partial(self._compiled, backend=watch or self._found.given)
             try:
-                return torch_graph.run(self.root, build, calls, self._compiled)
+                results = torch_graph.run(self.root, build, calls, compiled)
             except NotGraphed:
                 raise
             except Exception:
                 self._must_compile()
                 raise
+        if watch is None or watch.computed:
+            return results
+        return [one._replace(vacuous=f"calls that {self._backend} leaves to torch") for one in results]
 
-    def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        compiled: Callable[..., Any] = self.root.compile(function, backend=self._backend)
+    @functools.cached_property
+    def _computes(self) -> bool:
+        """Whether the backend is another package's and runs anything itself.
+
+        Torch's own backends leave to its kernels what they do not improve, and those that rewrite graphs leave all of
+        it: what they make of a program is compared as it is.
+        """
+        if self._found.home == "torch":
+            return False
+        watch = Watch(self.root, self._found.function)
+        with self._settled(), contextlib.suppress(Exception):  # `_must_compile` tells it
+            self._compiled(lambda x: (x.sin() + x.cos()) * x, watch)(self.root.ones(3))
+        return watch.computed
+
+    def _compiled(self, function: Callable[..., Any], backend: Any) -> Callable[..., Any]:
+        compiled: Callable[..., Any] = self.root.compile(function, backend=backend)
         return compiled
 
     def _must_compile(self) -> None:
         """Raise `FrameworkMissing` if not even `x + 1` compiles: then the program did not cause the error."""
         if self._compiles is None:
             try:
-                self._compiled(lambda x: x + 1)(self.root.ones(2))
+                with self._settled():
+                    self._compiled(lambda x: x + 1, self._found.given)(self.root.ones(2))
                 self._compiles = ""
             except Exception as error:  # noqa: BLE001 - any exception is reported
                 self._compiles = error_line(error) or type(error).__name__
@@ -98,24 +119,30 @@ class TorchCompile(TorchFramework):
     def _settled(self) -> Iterator[None]:
         """Reset Dynamo, and compile in one process: for small tensors, a pool of compilers costs more than it saves.
 
-        Dynamo turns off the checks of distributions, which later trials would miss: they are restored.
+        Dynamo turns off the checks of distributions, which later trials would miss: they are restored. Pytest shows
+        what torch logs for its traces, thousands of lines for one diagnosis, unless nothing is logged.
         """
         import torch._dynamo as dynamo
         from torch.distributions import Distribution
 
         before, checks = os.environ.get(_THREADS), Distribution._validate_args
         os.environ.setdefault(_THREADS, "1")
+        trace = logging.getLogger(_TRACE)
+        traced, trace.disabled = trace.disabled, trace.disabled or _TRACES_TO not in os.environ
         dynamo.reset()
         try:
             yield
         finally:
+            trace.disabled = traced
             Distribution.set_default_validate_args(checks)
             if before is None:
                 os.environ.pop(_THREADS, None)
 
     def script(self) -> Script:
-        graph = GRAPH.replace("BACKEND", repr(self._backend))
-        return Script(self.name, ("import torch",), "torch", graph, self.graph_mode, graphs_forward=True)
+        graph = GRAPH.replace("BACKEND", self._found.text)
+        return Script(
+            self.name, ("import torch", *self._found.lines), "torch", graph, self.graph_mode, graphs_forward=True
+        )
 
 
 def framework(backend: str = "inductor") -> TorchCompile:

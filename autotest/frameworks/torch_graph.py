@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -151,6 +153,7 @@ def run(
     traced = TracedProgram(torch, build, first)
     function = compiled(traced.module)
     results: list[Graphed] = []
+    live: list[list[Any]] = []
     for call in calls:
         if call is not first:
             with torch.no_grad():
@@ -161,10 +164,58 @@ def run(
         leaves = [leaf.detach().requires_grad_() for leaf in call.leaves]
         made = list(function(*call.inputs, *leaves))
         outputs, rest = made[: traced.outputs], made[traced.outputs :]
+        # What the call gave, whatever later calls write into its memory.
+        live.append([one.detach() for one in outputs])
+        kept = [one.clone() for one in live[-1]]
         roots, cotangents = rest[: traced.pushed], iter(rest[traced.pushed :])
         if call.leaves or call.trained:
             given = [next(cotangents) if there else None for there in traced.given]
             torch.autograd.backward(roots, given)
         trained = [None if one.grad is None else one.grad.clone() for one in first.trained]
-        results.append(Graphed([one.detach() for one in outputs], [leaf.grad for leaf in leaves], trained))
-    return results
+        results.append(Graphed(kept, [leaf.grad for leaf in leaves], trained))
+    _call_once_more(torch, function, calls[-1])
+    held = {_place(tensor) for module in first.modules for tensor in (*module.parameters(), *module.buffers())}
+    return [
+        one._replace(overwritten=frozenset(_changed(torch, outputs, one.outputs, held)))
+        for outputs, one in zip(live, results, strict=True)
+    ]
+
+
+def _call_once_more(torch: Any, function: Callable[..., Any], call: Given) -> None:
+    """Call a graph with half of the numbers of `call`, so that it would overwrite memory that results share with it.
+
+    Halves lie in the domains of nearly all functions. An exception is no result: these numbers are not the test's.
+    """
+    with contextlib.suppress(Exception):
+        inputs, leaves = ([_halved(torch, one) for one in given] for given in (call.inputs, call.leaves))
+        function(*inputs, *(leaf.requires_grad_() for leaf in leaves))
+
+
+def _halved(torch: Any, tensor: Any) -> Any:
+    """Return a copy of `tensor` with the same strides, and half of its numbers if they are floating."""
+    copied = copy.deepcopy(tensor.detach())
+    if copied.is_floating_point():
+        with torch.no_grad():
+            # All of the memory, once: in an expanded tensor several elements share a place.
+            copied.new_empty(0).set_(copied.untyped_storage()).mul_(0.5)
+    return copied
+
+
+def _changed(torch: Any, live: Sequence[Any], kept: Sequence[Any], held: set[int]) -> Iterator[int]:
+    """Yield the indices of the tensors that are no longer what was kept of them, except for those of modules."""
+    for index, (now, before) in enumerate(zip(live, kept, strict=True)):
+        if now.layout != torch.strided or torch.equal(_bits(torch, now), _bits(torch, before)):
+            continue
+        if _place(now) not in held:
+            yield index
+
+
+def _bits(torch: Any, tensor: Any) -> Any:
+    """Return what a tensor holds as bytes, of which two that are NaN are equal."""
+    return tensor.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
+
+
+def _place(tensor: Any) -> int:
+    """Return where the memory of a tensor begins. Views of it have the same place."""
+    place: int = tensor.untyped_storage().data_ptr()
+    return place

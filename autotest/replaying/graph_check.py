@@ -17,7 +17,7 @@ from autotest.frameworks.requests import Given, NotGraphed, error_line
 from autotest.program import operator_of
 from autotest.program.paths import gradient_of, is_gradient, item_path
 from autotest.recording.record import Record
-from autotest.replaying.divided_program import DividedProgram
+from autotest.replaying.divided_program import DividedProgram, GraphResult
 from autotest.replaying.graph_capture import divide
 from autotest.replaying.graph_setup import CannotDivide
 
@@ -146,21 +146,25 @@ def _compared(
     try:
         graphed = framework.run_in_graph(_builder(rounds[0]), [_inputs_of(turn) for turn in rounds])
         # Read inside the `try`: an asynchronous framework reports its failures only now.
-        read = [[_read(framework, part) for part in given] for given in graphed]
+        read = [[_read(framework, part) for part in (one.outputs, one.leaves, one.trained)] for one in graphed]
     except FrameworkMissing:  # it has no graphs here at all
         raise
     except Exception as error:  # a failure of the graph is a result here
         raise _GraphRefused(error) from error
     found: list[tuple[DividedProgram, list[Mismatch]]] = []
-    for turn, (programs, values) in enumerate(zip(rounds, read, strict=True)):
-        outputs, leaves, trained = map(iter, values)
+    for turn, (programs, values, given) in enumerate(zip(rounds, read, graphed, strict=True)):
+        (outputs, leaves, trained), at = map(iter, values), itertools.count()
         for group, divided in zip(groups, programs, strict=True):
             own = [next(outputs) for _ in divided.results]
+            lost = [result for result in divided.results if next(at) in given.overwritten]
             own += [next(leaves) for _ in divided.leaves]
             own += [next(trained) for _ in divided.trained]
             if turn < len(group):  # otherwise a repetition, because the graph needs all of its arguments
-                found.append((divided, _differing(divided, own, settings)))
-                report.compared += len(own)
+                found.append((divided, _differing(divided, own, settings) + _overwritten(divided, lost)))
+                if given.vacuous and not found[-1][1]:
+                    report.left_out[given.vacuous] += 1
+                else:
+                    report.compared += len(own)
     return found
 
 
@@ -220,6 +224,29 @@ def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], se
             operator = operator_of(record.calls, slot)
             message = f"{operator}: {framework.graph_mode} disagrees with eager: {item.message}"
             found.append(dataclasses.replace(item, symptom="graph", stage="replay", message=message))
+    return found
+
+
+def _overwritten(divided: DividedProgram, lost: Sequence[GraphResult]) -> list[Mismatch]:
+    """Return the mismatches of results that were right, and that a later call of the graph changed."""
+    mode, own, found = divided.framework.graph_mode, names(divided.record.snapshot()), []
+    for result in lost:
+        name, place = own[result.slot], item_path(result.path)
+        operator = operator_of(divided.record.calls, result.slot)
+        said = f"a later call of {mode} overwrites {name}{place}, the result of an earlier call"
+        found.append(
+            Mismatch(
+                name,
+                result.slot,
+                "graph",
+                "replay",
+                "candidate",
+                f"{operator}: {said}",
+                detail="overwritten",
+                what=f"a later call of {mode} overwrites the result of an earlier one",
+                place=place,
+            )
+        )
     return found
 
 

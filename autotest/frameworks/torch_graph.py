@@ -212,7 +212,9 @@ def _changed(torch: Any, live: Sequence[Any], kept: Sequence[Any], held: set[int
 
 def _bits(torch: Any, tensor: Any) -> Any:
     """Return what a tensor holds as bytes, of which two that are NaN are equal."""
-    return tensor.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
+    # A dimension of one element may have any stride, and then cannot be viewed as bytes before it is copied.
+    copied = tensor.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
+    return copied.reshape(-1).view(torch.uint8)
 
 
 def _place(tensor: Any) -> int:

@@ -11,11 +11,13 @@ from typing import Any, TypeAlias
 from autotest.base.errors import FrameworkMissing
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
+from autotest.comparison.equal_choices import besides, selects_alike
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.frameworks.requests import Given, NotGraphed, error_line
 from autotest.program import operator_of
 from autotest.program.paths import gradient_of, is_gradient, item_path
+from autotest.program.semantics import first_operand
 from autotest.recording.record import Record
 from autotest.replaying.divided_program import DividedProgram, GraphResult
 from autotest.replaying.graph_capture import divide
@@ -206,6 +208,7 @@ def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], se
     framework, record = divided.framework, divided.record
     sides = (f"{framework.name} eager", f"{framework.name} {framework.graph_mode}")
     found: list[Mismatch] = []
+    tied: set[int] = set()
     eager = framework.values(_eager(divided))
     dtypes = {value.dtype for value in eager}
     own = names(record.snapshot())
@@ -220,11 +223,26 @@ def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], se
         )
         # Outside of a graph, it is unknown whether one of its results requires grad.
         adjusted = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
-        for item in compare_values(own[slot], one, adjusted, how):
+        differing = list(compare_values(own[slot], one, adjusted, how))
+        if differing and adjusted is not None and _selects_alike(divided, slot, one, adjusted):
+            tied.add(slot)
+        for item in differing:
             operator = operator_of(record.calls, slot)
             message = f"{operator}: {framework.graph_mode} disagrees with eager: {item.message}"
             found.append(dataclasses.replace(item, symptom="graph", stage="replay", message=message))
-    return found
+    return besides(record.program(), tied, found) if tied else found
+
+
+def _selects_alike(divided: DividedProgram, slot: int, one: TensorValue, other: TensorValue) -> bool:
+    """Return whether two results of the call in `slot` are indices that select equal values."""
+    record = divided.record
+    call = record.calls[slot]
+    read = first_operand(call)
+    source = None if read is None else record.actual[read.slot]
+    if not isinstance(source, divided.framework.tensor_types):
+        return False
+    (held,) = divided.framework.values([source])
+    return selects_alike(operator_of(record.calls, slot), call, held.data, one.data, other.data)
 
 
 def _overwritten(divided: DividedProgram, lost: Sequence[GraphResult]) -> list[Mismatch]:

@@ -76,6 +76,33 @@ def reuses(graph, inputs):
     return run
 
 
+def sorts_from_the_end(graph, inputs):
+    """Chooses the last of equal numbers first."""
+
+    class Sorting(torch.fx.Interpreter):
+        def run_node(self, node):
+            if "sort" not in str(node.target):
+                return super().run_node(node)
+            (given,), _ = self.fetch_args_kwargs_from_env(node)
+            ordered = given.flip(0).sort(stable=True)
+            return ordered[0], len(given) - 1 - ordered[1]
+
+    return Sorting(graph).run
+
+
+def sorts_wrongly(graph, inputs):
+    """Gives the places in the order of the numbers."""
+
+    class Sorting(torch.fx.Interpreter):
+        def run_node(self, node):
+            if "sort" not in str(node.target):
+                return super().run_node(node)
+            (given,), _ = self.fetch_args_kwargs_from_env(node)
+            return given.sort()[0], torch.arange(len(given))
+
+    return Sorting(graph).run
+
+
 def tells(graph, inputs):
     logging.getLogger("torch.__trace").error("a line of a trace")
     return graph.forward
@@ -172,6 +199,23 @@ def test_a_script_imports_the_module_that_registers_a_backend_by_a_name(project)
 def test_a_backend_that_does_not_exist_is_told(project, name, kind, says):
     with pytest.raises(kind, match=says):
         framework(f"torch+compile={name}").load()
+
+
+@pytest.mark.parametrize(("function", "found"), [("sorts_from_the_end", []), ("sorts_wrongly", ["v1[1]", "v4"])])
+def test_the_place_of_another_of_equal_numbers_is_no_difference(project, function, found):
+    def body():
+        return torch.sort(torch.tensor([2.0, 1.0, 2.0, 1.0, 2.0]))
+
+    assert [item.name for item in compared(body, function).mismatches[0]] == found
+
+
+def test_a_result_of_one_element_may_have_any_stride(project):
+    def body():
+        return torch.einsum("ii->i", random_tensor(shape=(1, 1), requires_grad=False)) * 1
+
+    report = compared(body, "right")
+    assert report.mismatches == [[]]
+    assert report.compared == 2
 
 
 def test_a_program_of_which_a_backend_leaves_everything_to_torch_is_told_and_does_not_count(project):

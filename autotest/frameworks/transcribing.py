@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -157,9 +157,34 @@ class TranscribingFunction(Transcribing):
         started = [(root, self._cotangent(root) if given is None else given) for root, given in roots]
         texts = [(written.text(root.array), written.text(given.array)) for root, given in started]
         end = len(written.statements)
-        with self._muted():
-            found: dict[Any, Any] = own.backpropagate(started, keep=keep)
+        try:
+            with self._muted():
+                found: dict[Any, Any] = own.backpropagate(started, keep=keep)
+        except Exception:
+            self._note_gradient(started, texts, end, self._leaves(started))
+            written.raised = True
+            raise
         inputs = [target for target in found if isinstance(target, TapeTensor)]
+        names = self._note_gradient(started, texts, end, inputs)
+        for leaf, name in zip(inputs, names, strict=True):
+            found[leaf] = Traced(opened(found[leaf]), name, written)
+        return found
+
+    def _leaves(self, started: Iterable[tuple[TapeTensor, Any]]) -> list[TapeTensor]:
+        """Return the leaves whose gradients a backward pass would have returned that raised."""
+        nodes = ordered(root.edge[0] for root, _ in started if root.edge is not None)
+        parents = [parent for node in nodes for parent in node.parents]
+        return [*dict.fromkeys(parent for parent in parents if isinstance(parent, TapeTensor))]
+
+    def _note_gradient(
+        self,
+        started: Sequence[tuple[TapeTensor, TapeTensor]],
+        texts: Sequence[tuple[str, str]],
+        end: int,
+        inputs: Sequence[TapeTensor],
+    ) -> tuple[str, ...]:
+        """Record the gradients of `inputs` as those of the statements up to `end`; return their names."""
+        written = self.written
         names = tuple(f"g{at}" for at in range(len(inputs)))
         listed = {
             "outputs": ", ".join(root for root, _ in texts),
@@ -177,9 +202,7 @@ class TranscribingFunction(Transcribing):
             end,
             self._trouble([root for root, _ in started], inputs),
         )
-        for leaf, name in zip(inputs, names, strict=True):
-            found[leaf] = Traced(opened(found[leaf]), name, written)
-        return found
+        return names
 
     def _gradient_lines(self, tensors: Iterable[TapeTensor]) -> tuple[str, ...]:
         own: Any = self

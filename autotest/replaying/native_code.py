@@ -17,6 +17,7 @@ from autotest.frameworks.remote.wire import AnsweringEnd
 from autotest.frameworks.traced import NAME, Stopped, TracedGradient, Transcript
 from autotest.program import Program, Ref, refs
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
+from autotest.program.semantics import pushes_gradients
 
 _TEMPORARY = re.compile(r"t\d+")
 
@@ -52,6 +53,9 @@ def as_native_code(program: Program, side: Framework, slot: int, suffix: str = "
         except Exception:
             if call.slot != slot or suffix or not written.raised:
                 raise  # the adapter raised, after the framework's own calls
+            found = written.differentiated
+            if found is not None and pushes_gradients(call):
+                return _code(written, _rendered(written, found.gradients[0]), found.gradients[0])
             last = written.statements[-1][0]
             needed = _needed(written.statements, [last]) if written.pure and last else written.statements
             return _code(written, _flat(needed), last)

@@ -51,6 +51,19 @@ def ran(lines, result, names):
     return eval(result, known)  # noqa: S307
 
 
+def test_a_backward_that_raises_has_the_lines_that_raise():
+    class Refusing(block_framework.BlockFramework):
+        def vjp(self, function, arrays, cotangents):
+            return super().vjp(function, arrays, [self.array(np.ones(7), "float32")])
+
+    adapter = Refusing()
+    terms = as_native_code(program(*TANH, BACKWARD, shapes=((2, 3), (2,))), adapter, 4)
+    assert terms.lines[-1] == "(g0,) = other.pullback(lambda *given: [forward(*given)], [x0], [c1])"
+    assert terms.result == "g0"
+    assert "    v2 = other.hyperbolic_tangent(x0)" in terms.lines
+    assert ran(terms.lines, "other.extent(g0)", {"other": adapter.root}) == (2, 3)
+
+
 def test_functions_are_called_by_their_own_names():
     adapter = block_framework.framework()
     terms = as_native_code(program(*TANH, shapes=((2, 3), (2,))), adapter, 3)

@@ -125,6 +125,9 @@ def first_line(error: BaseException) -> str:
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     # MindSpore's messages begin with a ruled heading ("------").
     lines = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))]
+    # Numba's begin with the step of its compiler; the next two lines say what has no implementation, and for what.
+    if lines and lines[0].startswith("Failed in nopython mode"):
+        lines = [" ".join(lines[1:3]) or lines[0]]
     # OneFlow's messages begin with source locations ("File ..., line 12, in ..."); the last line says what is wrong.
     telling = [line for line in lines if not line.startswith(("File ", "at "))]
     return (telling or lines or [text.strip()])[-1 if lines and lines[0].startswith("File ") else 0][:300]

@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from autotest.base.errors import AdapterWrong
+
 #: An array of a framework; immutable.
 ArrayLike: TypeAlias = Any
 #: A pure function of arrays, which returns one array or a tuple or list of arrays.
@@ -176,8 +178,13 @@ def _gradients(
         for places, array in zip(wanted.values(), varied, strict=True):
             for at in places:
                 arrays[at] = array
-        made = listed(node.function(*arrays))
-        return [made[at] for at in floating]
+        made = node.function(*arrays)
+        if len(listed(made)) != len(node.outputs):
+            raise AdapterWrong(
+                f"the adapter's function for this call returned {len(node.outputs)} results, and where it is "
+                f"differentiated a single {type(made).__name__}: let it return a tuple of arrays"
+            )
+        return [listed(made)[at] for at in floating]
 
     cotangents = [framework.zeros_like(node.outputs[at]) if held[at] is None else held[at] for at in floating]
     arrays = [node.arrays[places[0]] for places in wanted.values()]

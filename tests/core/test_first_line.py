@@ -18,3 +18,12 @@ def test_a_rule_above_a_heading_says_nothing() -> None:
     rule = "-" * 52
     text = f"\n{rule}\n- Kernel select failed:\n{rule}\nUnsupported op [SoftplusGradExt] on CPU"
     assert first_line(RuntimeError(text)) == "- Kernel select failed:"
+
+
+def test_a_step_of_numbas_compiler_says_nothing() -> None:
+    text = "Failed in nopython mode pipeline (step: nopython frontend)\nNo implementation of mul found for signature:\n"
+    told = "No implementation of mul found for signature: >>> mul(int64, UniTuple(int64 x 1))"
+    assert (
+        first_line(TypeError(text + " \n >>> mul(int64, UniTuple(int64 x 1))\n \nThere are 14 candidates:\n")) == told
+    )
+    assert first_line(TypeError("Failed in nopython mode")) == "Failed in nopython mode"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from autotest import random_tensor, torch
@@ -87,3 +88,26 @@ class WithFewerGradients(BlockFramework):
 def test_gradients_that_an_adapter_does_not_return_are_told_as_such(made, told):
     (mismatch,) = running.trial(lambda: torch.tanh(random_tensor(shape=(2, 3), requires_grad=True)), made()).mismatches
     assert re.search(told, mismatch.message), mismatch.message
+
+
+class Boxing(BlockFramework):
+    """Its function of two results returns one object for both while it is differentiated."""
+
+    differentiating = False
+
+    @property
+    def spelling(self):
+        def both(input, dim):
+            found = self.root.average(input, axis=dim)
+            return found if self.differentiating else (found, self.array(np.zeros(()), "int64"))
+
+        return {"max": both}
+
+    def vjp(self, function, arrays, cotangents):
+        self.differentiating = True
+        return super().vjp(function, arrays, cotangents)
+
+
+def test_a_function_with_another_number_of_results_while_it_is_differentiated_is_told_so():
+    outcome = running.trial(lambda: torch.max(random_tensor(shape=(1,), requires_grad=True), dim=0), Boxing())
+    assert "returned 2 results, and where it is differentiated a single Block" in outcome.mismatches[0].message

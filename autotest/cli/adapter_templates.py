@@ -57,7 +57,8 @@ class {title}(Functional):
     #: The dtypes of torch that it supports.
     dtypes = ("float32", "float64", "int64", "bool")
     #: For scripts that need {name} only: its name there, and the lines that compute gradients of ``forward``, which
-    #: takes the leaves and returns the outputs. Without them, scripts import this adapter, and with it this library.
+    #: takes the leaves and returns the output, or a list of several. Without them, scripts import this adapter, and
+    #: with it this library.
     short = "{name}"
     gradient_lines = ("({{gradients}}) = {name}.vjp(forward, [{{leaves}}], [{{cotangents}}])",)
     #: How scripts read an array as a list, and the name of its dtype.
@@ -90,17 +91,21 @@ class {title}(Functional):
         return self.root.take(flat, places)
 
     def vjp(self, function: Callable[..., list[Any]], arrays: list[Any], cotangents: list[Any]) -> list[Any]:
-        """Return the gradients of `arrays` for the `cotangents` of the results of `function(*arrays)`.
+        """Return the gradients of `arrays` for the `cotangents` of the results of `function(*arrays)`, a list.
 
-        Delete this method if {name} has no gradients: only results are compared then. If it has backward functions,
-        derive the class from `autotest.frameworks.hand_written.HandWritten` instead, and name them in `backward`; for
-        functions of NumPy's arrays, `autotest adapter new {name} --kernels` writes less.
+        It raises `autotest.frameworks.Absent` for a gradient that {name} does not have. Delete this method if there are
+        none at all: only results are compared then. If {name} has backward functions, derive the class from
+        `autotest.frameworks.hand_written.HandWritten` instead, and name them in `backward`; for functions of NumPy's
+        arrays, `autotest adapter new {name} --kernels` writes less.
         """
         raise NotImplementedError("define how {name} differentiates")
 
     @functools.cached_property
     def spelling(self) -> Mapping[str, Callable[..., Any]]:
-        """Map torch's names to functions of arrays with torch's parameter names."""
+        """Map torch's names to functions of arrays with torch's parameter names.
+
+        Several results are a tuple of arrays. `nn.Conv1d` gives tuples for sizes, such as ``stride=(1,)``.
+        """
         own = self.root
         return {{
             "add": lambda input, other: own.add(input, other),
@@ -151,6 +156,7 @@ class {title}(NumpyKernels):
         """Map torch's names to functions of arrays with torch's parameter names.
 
         A function that raises `autotest.frameworks.Absent` says what {name} does not have, which is no finding.
+        `nn.Conv1d` gives tuples for sizes, such as ``stride=(1,)``.
         """
         own = self.root
         return {{

@@ -182,6 +182,22 @@ def test_a_script_has_what_the_adapter_computes_with_numpy():
         as_native_code(program, Reading(), 2)
 
 
+def dish():
+    return torch.ops.kernels.dish(random_tensor(shape=(3, 4), low=-3, high=3, requires_grad=True))
+
+
+def test_a_kernel_that_torch_lacks_is_compared_with_an_operator_that_the_adapter_registers():
+    outcomes = [running.trial(dish, framework(), seed=seed, special_values=False) for seed in range(4)]
+    assert all(map(running.agrees, outcomes))
+    assert all(outcome.gradients for outcome in outcomes)
+
+
+def test_the_script_on_such_a_kernel_runs(warm):
+    with pytest.raises(Divergence, match=r"ops\.kernels\.dish, gradient \(backward\)") as caught:
+        autotest(n=1, special_values=False, candidate="tests.support.array_kernels:with_wrong_dish")(dish)()
+    assert "(verified in a fresh interpreter)" in str(caught.value)
+
+
 class OfBackend(ArrayKernels):
     """Its kernels are methods of an object of the library."""
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
+
 from autotest.frameworks.hand_written import Backward
 from autotest.frameworks.numpy_kernels import NumpyKernels
+
+#: torch has no function that the kernel `dish` can be compared with: this is its definition.
+_LIBRARY = torch.library.Library("kernels", "DEF")
+_LIBRARY.define("dish(Tensor x) -> Tensor")
+_LIBRARY.impl("dish", lambda x: 0.5 * x * (x / (1 + x * x).sqrt() + 1), "CompositeImplicitAutograd")
 
 
 class ArrayKernels(NumpyKernels):
@@ -27,6 +34,7 @@ class ArrayKernels(NumpyKernels):
         return {
             "softmax": lambda input, dim: self.kernel("softmax_forward")(input, axis=dim),
             "relu": lambda input: self.kernel("relu_forward")(input)[0],
+            "ops.kernels.dish": self.kernel("dish"),
         }
 
     @property
@@ -37,6 +45,7 @@ class ArrayKernels(NumpyKernels):
         known: dict[str, Backward] = {
             "relu": relu,
             "softmax": lambda gradient, result, input, dim: self.kernel("softmax_backward")(gradient, result, dim),
+            "ops.kernels.dish": lambda gradient, result, x: self.kernel("dish_backward")(gradient, x),
         }
         return {name: function for name, function in known.items() if name not in self._replace}
 
@@ -49,6 +58,11 @@ def framework() -> ArrayKernels:
 def with_wrong_axis() -> ArrayKernels:
     """Return the kernels with a gradient of softmax along another axis."""
     return ArrayKernels({"softmax_backward": "last_softmax_backward"}, "with_wrong_axis")
+
+
+def with_wrong_dish() -> ArrayKernels:
+    """Return the kernels with the gradient of another function as that of `dish`."""
+    return ArrayKernels({"dish_backward": "relu_backward"}, "with_wrong_dish")
 
 
 def with_packed_relu() -> ArrayKernels:

@@ -44,6 +44,16 @@ def relu_backward(gradient: Any, kept: Any) -> Any:
     return gradient * kept
 
 
+def dish(x: Any) -> Any:
+    """Return ``x * (x / sqrt(1 + x ** 2) + 1) / 2``, which torch does not have."""
+    return x * (0.5 * (x / np.sqrt(1 + x * x) + 1))
+
+
+def dish_backward(gradient: Any, x: Any) -> Any:
+    square = 1 + x * x
+    return gradient * 0.5 * (x / np.sqrt(square) + 1 + x / square**1.5)
+
+
 def packed_relu_forward(x: Any) -> tuple[Any, Any]:
     """Reads `x` as if its elements were next to each other in memory."""
     steps = [int(np.prod(x.shape[at + 1 :])) * x.itemsize for at in range(x.ndim)]

@@ -40,6 +40,7 @@ def native_script(finding: Finding, pair: Pair) -> str | None:
             name,
             first.statistics,
             candidate.absolute_path if isinstance(candidate, Interpreter) else "",
+            imports=pair.scripts(program)[0].lines,
         )
         return script(program, reference, other, terms, asked)
     except Exception:  # noqa: BLE001 - if this script cannot be written, the general one is used
@@ -61,6 +62,7 @@ def native_crash_script(finding: Finding, pair: Pair) -> str | None:
         title = f"{finding.operator}: {other} crashes, {reference} does not."
         notes = [finding.provenance, *finding.verdict[:1]]
         asked = ScriptRequest(title, notes, "crash", names(program)[len(program.calls) - 1], dies=True)
+        asked = asked._replace(imports=pair.scripts(program)[0].lines)
         return script(program, reference, other, NativeCode(*found), asked)
     except Exception:  # noqa: BLE001 - if this script cannot be written, the general one is used
         return None

@@ -49,6 +49,8 @@ class ScriptRequest(NamedTuple):
     python: str = ""
     #: Whether the candidate runs in a child process, which it may kill.
     dies: bool = False
+    #: The lines that import the reference.
+    imports: tuple[str, ...] = ("import torch",)
 
 
 #: Symptom of the finding -> the expression of the script that is compared.
@@ -174,7 +176,7 @@ def script(
         return None
     in_child = bool(asked.python) or asked.dies
     own, other = "in_torch", "in_another" if terms is None else f"in_{_word(terms.imports)}"
-    functions = [_function(own, ["import torch", *found.lines])]
+    functions = [_function(own, [*asked.imports, *found.lines])]
     if terms is None:
         other = own
     else:

@@ -15,6 +15,7 @@ from autotest.base.errors import AutotestError, UsageError, as_test_mistake, is_
 from autotest.emission import Script
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, CandidateDied
+from autotest.frameworks.registered_operators import registering_lines
 from autotest.program import Call, CallKind, Program, Root, leaves
 
 # An error that the test itself causes is reported at the test's line: pytest hides the frames of this module then.
@@ -219,6 +220,9 @@ class Pair:
         reference, stand_ins = self.reference.script(), self.reference.stand_ins
         if any(name in stand_ins.all_names for call in program.calls for name in _names(call)):
             reference = dataclasses.replace(reference, lines=(*reference.lines, *stand_ins.lines))
+        registering = registering_lines(program)
+        if registering:
+            reference = dataclasses.replace(reference, lines=(*reference.lines, *registering))
         return reference, self.candidate.script()
 
     def script_imports(self, program: Program) -> ScriptImports:

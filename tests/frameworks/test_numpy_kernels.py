@@ -17,6 +17,7 @@ from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch
 from autotest.diagnosis.native_script import native_crash_script
 from autotest.frameworks import Absent, registry
+from autotest.frameworks.registered_operators import registering_lines
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.native_code import as_native_code
@@ -192,10 +193,20 @@ def test_a_kernel_that_torch_lacks_is_compared_with_an_operator_that_the_adapter
     assert all(outcome.gradients for outcome in outcomes)
 
 
-def test_the_script_on_such_a_kernel_runs(warm):
+def test_the_script_of_such_a_kernel_imports_what_registers_the_operator(warm):
     with pytest.raises(Divergence, match=r"ops\.kernels\.dish, gradient \(backward\)") as caught:
         autotest(n=1, special_values=False, candidate="tests.support.array_kernels:with_wrong_dish")(dish)()
     assert "(verified in a fresh interpreter)" in str(caught.value)
+    script = Path(caught.value.place, "repro.py").read_text()
+    assert "    import tests.support.kernel_operators\n" in script
+    assert "speaking_torch" not in script
+
+
+def test_operators_of_torch_itself_need_no_import():
+    def body():
+        return torch.ops.aten.tanh(random_tensor(shape=(2,)))
+
+    assert registering_lines(running.trial(body).program) == ()
 
 
 class OfBackend(ArrayKernels):

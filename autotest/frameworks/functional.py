@@ -6,6 +6,7 @@ The other features of torch's tensors are implemented here and in `functional_ca
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,6 +84,10 @@ class Functional(ArrayFramework):
         self._operations: dict[tuple[str, str], Callable[..., Any]] = {}
         #: Whether calls are recorded on the tape.
         self.recording = True
+
+    def around_trials(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which NumPy, if that computes, does not warn of the NaN and infinities that are drawn."""
+        return np.errstate(all="ignore")
 
     # -- calls ------------------------------------------------------------------------------------------
 

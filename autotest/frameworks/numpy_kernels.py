@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,6 @@ class NumpyKernels(HandWritten):
     def __init__(self, name: str, origin: str = "") -> None:
         super().__init__(name, origin)
         self.short = self.short or self.module.rpartition(".")[2]
-
-    def around_trials(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context in which NumPy does not warn of the NaN and the infinities that trials draw."""
-        return np.errstate(all="ignore")
 
     def array_types(self) -> tuple[type, ...]:
         return (np.ndarray, np.generic)

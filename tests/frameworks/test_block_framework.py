@@ -62,6 +62,11 @@ def test_a_method_passes_unchanged(alignment, file, case, name):
     getattr(alignment(file), case)(name).debug()
 
 
+def test_numpy_does_not_warn_of_what_trials_draw_if_the_framework_computes_with_it():
+    with np.errstate(all="raise"), running.pair_with(framework()).around_trials():
+        assert np.isinf(np.array([3e38], "float32") * np.float32(10)).all()
+
+
 def test_what_it_has_no_name_for_is_skipped_and_told(alignment):
     with pytest.raises(unittest.SkipTest, match=r"otherwise has no nn.functional.mish \(20 of 20 trials\)"):
         alignment("test_activation").test_function("mish")

@@ -202,6 +202,14 @@ def test_a_planted_fault_is_found(adapter, check):
     assert any(check in name for name in wrong), wrong
 
 
+def test_lines_of_scripts_that_raise_are_told_with_where_they_are_from():
+    found = conformance(scripted(gradient_lines=("({gradients}) = other.derivative({leaves})",)))
+    (wrong,) = [item.why for item in found if item.outcome == "WRONG"]
+    assert "raise AttributeError" in wrong
+    assert "((g0,) = other.derivative(x0))" in wrong
+    assert "the adapter's `gradient_lines` are such lines" in wrong
+
+
 def without(dtype, *, named):
     """Return torch's adapter, which cannot create tensors of `dtype`, and knows the name of the dtype only if `named`."""
 

@@ -70,7 +70,13 @@ def _gradients_read(framework: Framework) -> None:
 def _shown(code: NativeCode, symptom: str) -> Any:
     """Return what a reproducer reads of the result of `code`."""
     scope: dict[str, Any] = {"np": np}
-    exec("\n".join([code.imports, *code.lines]), scope)  # noqa: S102 - as a reproducer does
+    try:
+        exec("\n".join([code.imports, *code.lines]), scope)  # noqa: S102 - as a reproducer does
+    except Exception as error:
+        raise ConformanceError(
+            f"a reproducer's lines raise {type(error).__name__}: {first_line(error)} ({code.lines[-1]}); of gradients, "
+            "the adapter's `gradient_lines` are such lines, and `forward` returns the output or a list of several"
+        ) from error
     try:
         return eval(code.fact(symptom), scope)  # noqa: S307
     except Exception as error:

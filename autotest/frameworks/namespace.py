@@ -9,6 +9,7 @@ import contextlib
 import functools
 import importlib
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -39,6 +40,8 @@ _MASKING_MODULES = frozenset(
     ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU")
 )
 _DRAWING_MODULES = frozenset(("FractionalMaxPool2d", "FractionalMaxPool3d"))
+#: A word in quotes in a documentation: ``'reflect'``, "forward", (:obj:`"sum"`).
+_QUOTED = re.compile(r"[`'\"]+([A-Za-z][A-Za-z_-]*)['\"]+")
 
 
 class Namespace(Framework):
@@ -288,6 +291,9 @@ class Namespace(Framework):
         self, path: str, function: Any, positional: int, keywords: Iterable[str]
     ) -> Mapping[int | str, Any]:
         return self._signatures.annotations(path, function, positional, keywords)
+
+    def documented_words(self, path: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_QUOTED.findall(getattr(self.resolve(path), "__doc__", None) or "")))
 
     def argument_names(
         self, path: str, function: Any, tensors: Sequence[bool | None], keywords: Iterable[str], *, method: bool

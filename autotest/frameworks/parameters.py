@@ -22,6 +22,13 @@ class Parameters:
         """
         return ()
 
+    def documented_words(self, path: str) -> tuple[str, ...]:
+        """Return the words in quotes in the documentation of the function or class at `path`: values of its arguments.
+
+        Used to find out with which of them a failure shows, so that other words among them do no harm.
+        """
+        return ()
+
     def optional_arguments(self, operator: str, called_as: str) -> Mapping[str, OptionalArgument]:
         """Return the arguments that calls of `operator` may leave out, by name; empty if they are unknown.
 

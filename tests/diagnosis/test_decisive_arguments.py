@@ -132,3 +132,47 @@ def test_a_dimension_is_not_named_because_another_one_has_another_size(happens, 
 def test_that_a_dimension_is_given_at_all_is_not_named(happens) -> None:
     told = happens("sum", lambda x, dim=None: dim == 0, lambda: torch.sum(x(2, dim0=3, dim1=4), dim=0))
     assert "given" not in told
+
+
+def signal() -> Any:
+    return random_tensor(shape=(6,), dtype="complex64")
+
+
+def image() -> Any:
+    return random_tensor(shape=(1, 1, 4, 4), dtype="float32")
+
+
+def scaled(words: str) -> Any:
+    return torch.nn.functional.interpolate(
+        image(), size=(6, 5), mode=oneof(*words.split()), align_corners=random_bool()
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "condition", "body", "told"),
+    [
+        (
+            "fft.ifft",
+            lambda x, norm="backward": norm != "backward",
+            lambda: torch.fft.ifft(signal(), norm=oneof("backward", "ortho", "forward")),
+            r"only with norm='(forward' or 'ortho|ortho' or 'forward)'",
+        ),
+        (
+            "nn.functional.pad",
+            lambda x, pad, mode="constant": mode in ("reflect", "circular"),
+            lambda: torch.nn.functional.pad(
+                image(), (1, 1, 1, 1), mode=oneof("constant", "reflect", "replicate", "circular")
+            ),
+            r".*only with mode='(reflect' or 'circular|circular' or 'reflect)'",
+        ),
+        (
+            "nn.functional.interpolate",
+            lambda x, size, mode, align_corners: mode == "bicubic",
+            lambda: scaled("bilinear bicubic"),
+            r".*only with mode='bicubic'",  # without a mode, the corners cannot be aligned
+        ),
+    ],
+    ids=["two of three words", "two of four words", "an argument that must be given"],
+)
+def test_all_words_that_show_a_failure_are_named(happens, path, condition, body, told) -> None:
+    assert re.fullmatch(told, happens(path, condition, body))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,10 @@ _MULTIPLES: Final = (0.5, 1.5, 2.0, 3.0)
 _NOT_INFINITE: Final = (1.0, 2.0, 3.0, 10.0)
 #: Numbers of elements of other inputs with which a failure that needs an argument is tried: beyond a block, too.
 _ELEMENTS: Final = 11
+
+
+#: Returns words that arguments of a call may be, and perhaps other ones.
+WordsOf: TypeAlias = Callable[[Call], Sequence[str]]
 
 
 class Argument(NamedTuple):
@@ -68,6 +72,7 @@ def argument_clauses(
     run: OnPrograms,
     told: Collection[Argument] = (),
     whole_fails: Callable[[Argument, Callable[[Argument, Program], Program]], bool] = lambda argument, changed: False,
+    words_of: WordsOf = lambda call: (),
 ) -> Iterator[str]:
     """Yield a clause for each argument of `program` with whose other values the sides agree.
 
@@ -78,6 +83,7 @@ def argument_clauses(
         told: the arguments of which more is known already.
         whole_fails: returns whether the whole trial also fails with another value of an argument, and so for another
             reason.
+        words_of: returns words that arguments of a call may be.
     """
     numbers = [[], *other_numbers(inputs)]
 
@@ -109,11 +115,24 @@ def argument_clauses(
             continue
         elif type(value) in (int, float) and value == 0 and _needs_zero(argument, given):
             yield f"only where {key} is zero" if key else f"only with {argument.shown}"
+        elif type(value) is str and key is not None:
+            words = {word: given(argument, word) for word in words_of(argument.call) if word != value}
+            omitted = ends(argument.left_out(program))
+            # An argument that must be given may be another word.
+            passes = "passes" in ([omitted] if omitted != "neither" else words.values())
+            if passes and not whole_fails(argument, Argument.left_out):
+                yield f"only with {key}={_or([value, *(word for word, ending in words.items() if ending == 'fails')])}"
         elif key is not None and ends(argument.left_out(program)) == "passes":
             if whole_fails(argument, Argument.left_out):
                 continue
-            alone = value is None or type(value) is str or _needs_its_number(argument, given)
+            alone = value is None or _needs_its_number(argument, given)
             yield f"only with {key}={value!r}" if alone else f"only where {key} is given"
+
+
+def _or(words: Sequence[str]) -> str:
+    """Return ``'reflect'``, ``'reflect' or 'circular'``, or more of them with commas."""
+    *others, last = map(repr, words)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _turned(argument: Argument, program: Program) -> Program:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from autotest.diagnosis.explaining.decisive_arguments import Argument, argument_clauses
+from autotest.diagnosis.explaining.decisive_arguments import Argument, WordsOf, argument_clauses
 from autotest.diagnosis.explaining.decisive_counts import NamesOf, count_clauses
 from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses, kind_clauses
 from autotest.diagnosis.explaining.decisive_equalities import argument_met, needs_equal_indices, needs_square
@@ -44,7 +44,12 @@ _INFINITIES = frozenset(("+infinity", "-infinity"))
 
 
 def decisive_features(
-    program: Program, values_of: ValuesOf, names_of: NamesOf, run: Run, whole: Sequence[Program] = ()
+    program: Program,
+    values_of: ValuesOf,
+    names_of: NamesOf,
+    words_of: WordsOf,
+    run: Run,
+    whole: Sequence[Program] = (),
 ) -> tuple[str, ...]:
     """Return the features without which `program` passes: "only with strided memory", "needs 9 elements or more".
 
@@ -52,6 +57,7 @@ def decisive_features(
         program: the failing program, already shrunk.
         values_of: returns the reference's results in a program, by slot.
         names_of: returns the names of a call's positional arguments.
+        words_of: returns words that arguments of a call may be.
         run: returns how another program ends; may raise `OutOfTime`.
         whole: the failing program before it was shrunk, and the divergent call of it alone, if that fails.
     """
@@ -65,7 +71,7 @@ def decisive_features(
         return _ending(run, changed, others)
 
     trial = WholeTrial.of(whole, values_of, run_inputs)
-    looked = _Features(program, inputs, named, backwards, values_of, names_of, run, trial)
+    looked = _Features(program, inputs, named, backwards, values_of, names_of, words_of, run, trial)
     clauses: dict[str, None] = {}
     with contextlib.suppress(OutOfTime):
         for clause in looked.clauses():
@@ -85,6 +91,7 @@ class _Features:
     pushed: Mapping[str, Input]
     values_of: ValuesOf
     names_of: NamesOf
+    words_of: WordsOf
     run: Run
     #: The numbers of the program before it was shrunk.
     trial: WholeTrial
@@ -120,7 +127,9 @@ class _Features:
         yield from self._gradients()
         yield from (clause for _, clause in counts)
         told = [*self.met, *(argument for argument, _ in counts)]
-        yield from argument_clauses(self.program, self.inputs, self._with_inputs, told, self.trial.fails_with)
+        yield from argument_clauses(
+            self.program, self.inputs, self._with_inputs, told, self.trial.fails_with, self.words_of
+        )
 
     # -- runs of changed programs --
 

@@ -184,6 +184,10 @@ class Shrinker:
         tensors = tuple(None if type(item) is Root else type(item) is Ref for item in call.args)
         return self._pair.argument_names(call.kind, call.target, None, tensors, tuple(call.kwargs))
 
+    def words_of(self, call: Call) -> tuple[str, ...]:
+        """Return the words that the documentation of the function or class that `call` calls has in quotes."""
+        return self._pair.reference.documented_words(call.target) if call.kind == "function" else ()
+
     def _held(self, end: int, slots: list[int]) -> dict[int, Any]:
         return values_at(self.result.agreement.program, self._pair.reference, end, slots)
 

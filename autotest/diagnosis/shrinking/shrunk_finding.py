@@ -43,7 +43,9 @@ def shrunk(
             found = _laid_out_at_once(result.agreement, shrinker, judging)
             happens: tuple[str, ...] = ()
             if features:
-                happens = decisive_features(found.program, shrinker.values_of, shrinker.names_of, shrinker.result_of)
+                happens = decisive_features(
+                    found.program, shrinker.values_of, shrinker.names_of, shrinker.words_of, shrinker.result_of
+                )
         line = shrunk_line(finding.program, found.program, result.executions, result.complete)
         finding = dataclasses.replace(finding, shrinking=(line,), happens=happens)
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found

@@ -170,7 +170,9 @@ class UnshrunkTrial:
         assert self.finding.program is not None
         alone = self.opinion.located.alone
         whole = [self.finding.program, *([] if alone is None else [alone.program])]
-        happens = decisive_features(smallest.program, shrinker.values_of, shrinker.names_of, run, whole)
+        happens = decisive_features(
+            smallest.program, shrinker.values_of, shrinker.names_of, shrinker.words_of, run, whole
+        )
         neighbours = shrinker.passing_neighbours()
         lines = explain(smallest, neighbours, self.test.settings, run)
         with contextlib.suppress(OutOfTime):

@@ -165,7 +165,12 @@ class ObjectChanges:
             return f"backward passes leave a gradient in {name} in {sides[bool(actual)]} only"
         if item.aspect in ("gradient", "presence"):
             has = [side for side, gradient in zip(sides, (expected, actual), strict=True) if gradient]
-            return f"{name} has a gradient in {has[0]} only" if len(has) == 1 else f"the gradient of {name} differs"
+            if len(has) != 1:
+                return f"the gradient of {name} differs"
+            presence = item._replace(aspect="presence")
+            if own.get(presence) and other.get(presence):
+                return f"the gradient of {name} is zero in {sides[bool(expected)]} only"
+            return f"{name} has a gradient in {has[0]} only"
         if (item in own) != (item in other):
             return f"only {sides[item in other]} has {name}"
         return f"{name} differs"

@@ -178,6 +178,14 @@ def gradients_of_zero() -> Any:
     return first(x) + second(x)
 
 
+def gradients_clipped_to_zero() -> Any:
+    m, x = dual.nn.Linear(3, 2), drawn(2, 3)
+    squares(m, x).backward()
+    dual.nn.utils.clip_grad_value_(m.parameters(), 0.0)
+    dual.optim.SGD(m.parameters(), lr=0.1).step()
+    return m(x)
+
+
 def gradient_given() -> Any:
     x = drawn(3, layout="contiguous")
     x.grad = dual.ones(3)
@@ -370,6 +378,13 @@ CASES: dict[str, Case] = {
         method("zero_grad", zeros_are_left),
         "zero_grad",
         "has a gradient in faulty only",
+    ),
+    "a gradient that is clipped to zero": Case(
+        gradients_clipped_to_zero,
+        "nn.utils.clip_grad_value_",
+        lambda original: lambda parameters, value: None,
+        "nn.utils.clip_grad_value_",
+        "is zero in torch only",
     ),
     "a gradient that is assigned": Case(
         gradient_given, "__set__", doubled_attributes, "grad", "the gradient of x0 differs", of_tensors=True

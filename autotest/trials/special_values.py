@@ -28,6 +28,8 @@ from autotest.replaying.replay import replay, seeded_replay
 
 #: The greatest and the least magnitude of the numbers that ordinary trials draw.
 _GREATEST, _LEAST = 1e4, 1e-4
+#: The greatest magnitude of integers that take the places of greater ones.
+_USUAL = 100
 #: A difference that is smaller by this factor in double precision is rounding, which gets smaller by 5e8.
 _VANISHES = 100
 #: A difference that is greater than the effect of one roundoff in the inputs by this factor is no rounding.
@@ -95,7 +97,7 @@ class _Judge:
         }
         # All are replaced: alone, the call has the computed ones as inputs, too.
         tensors = {at: value for at, value in values.items() if type(value) is TensorValue}
-        for ordinary in (_ordinary, _ordinary_of_same_sign):
+        for ordinary in (_ordinary, _ordinary_of_same_sign, _ordinary_with_integers):
             others = {at: dataclasses.replace(one, data=ordinary(_array(one)).data) for at, one in tensors.items()}
             alone = isolated(self._program, slot, {**values, **others})[0]
             if any(one.of_numbers and not one.special for one in self._differences(alone)):
@@ -238,6 +240,8 @@ def _ordinary_of_same_sign(array: Array) -> Array:
     Other special numbers are replaced as by `_ordinary`. A function may be wrong for all great numbers.
     """
     data = array.data
+    if data.dtype.kind == "c":
+        return _by_parts(array, _ordinary_of_same_sign)
     if data.dtype.kind != "f" or not has_special_numbers(array):
         return array
     great, tiny = np.abs(data) > _GREATEST, (np.abs(data) < _LEAST) & (data != 0)
@@ -248,6 +252,8 @@ def _ordinary_of_same_sign(array: Array) -> Array:
 def _ordinary(array: Array) -> Array:
     """Return `array` with its special numbers replaced by distinct ordinary ones, from the range of the others."""
     data = array.data
+    if data.dtype.kind == "c":
+        return _by_parts(array, _ordinary)
     if data.dtype.kind != "f" or not has_special_numbers(array):
         return array
     about = np.finfo(np.float32 if array.dtype == "bfloat16" else data.dtype)
@@ -261,3 +267,23 @@ def _ordinary(array: Array) -> Array:
     changed = data.copy()
     changed[~usual] = instead.astype(data.dtype)
     return dataclasses.replace(array, data=changed)
+
+
+def _by_parts(array: Array, ordinary: Callable[[Array], Array]) -> Array:
+    """Return `array` of complex numbers with its real and its imaginary parts as `ordinary` returns them."""
+    data = array.data
+    parts = Array(np.stack([data.real, data.imag]), data.real.dtype.name)
+    changed = ordinary(parts)
+    if changed is parts:
+        return array
+    numbers = np.empty_like(data)
+    numbers.real, numbers.imag = changed.data
+    return dataclasses.replace(array, data=numbers)
+
+
+def _ordinary_with_integers(array: Array) -> Array:
+    """Return the same as `_ordinary`, and of integers none so great that a power or a product of them is infinite."""
+    data = array.data
+    if data.dtype.kind not in "iu" or not ((data > _GREATEST) | (data < -_GREATEST)).any():
+        return _ordinary(array)
+    return dataclasses.replace(array, data=np.clip(data, 0 if data.dtype.kind == "u" else -_USUAL, _USUAL))

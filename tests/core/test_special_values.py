@@ -60,6 +60,20 @@ def test_what_is_read_as_if_it_lay_otherwise_is_an_ordinary_difference_among_nan
     assert finding.first.heading == "value"
 
 
+def test_what_ordinary_complex_numbers_show_is_ordinary_among_nan_too(against):
+    against(FaultyTorch({"conj": lambda conj: lambda x: x * 2}))
+    finding = found(lambda: torch.conj(random_tensor(shape=(3, 4), contents="special", dtype="complex64")), n=1)
+    assert any(np.isnan(array.data).any() for array in finding.program.arrays)
+    assert finding.first.heading == "value"
+
+
+@pytest.mark.parametrize(("most", "heading"), [(30, "value"), (2**30, "special values")])
+def test_what_integers_show_whose_powers_are_finite_is_ordinary_beside_greater_ones(against, most, heading):
+    against(FaultyTorch({"ldexp": lambda ldexp: lambda x, power: ldexp(x, power.where(power <= most, 0))}))
+    finding = found(lambda: torch.ldexp(random_tensor(shape=(1,), low=1, high=2), torch.tensor([2**31 - 1])), n=1)
+    assert finding.first.heading == heading
+
+
 @pytest.mark.parametrize(
     ("relu", "heading"),
     [(lambda x: x, "value"), (lambda x: x.clamp_(0).nan_to_num_(nan=0.0, posinf=INF), "special values")],

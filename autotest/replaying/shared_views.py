@@ -41,8 +41,18 @@ def sharing_otherwise(program: Program, slot: int, writer: int, pair: Pair) -> i
             expected, actual = (_share(program, between, writer, side) for side in pair.frameworks)
         for call in between:
             if call.slot in expected and call.slot in actual and expected[call.slot] != actual[call.slot]:
-                return call.slot
+                return None if _reach_alike(program, shown - {target.slot}, writer, target.slot, pair) else call.slot
     return None
+
+
+def _reach_alike(program: Program, shown: Iterable[int], writer: int, target: int, pair: Pair) -> bool:
+    """Whether other numbers in `target`, before the call `writer`, reach the same ones of the values `shown`.
+
+    Then the sides share memory alike until that call, which may have given the tensor other memory instead of writing.
+    """
+    values = [program.calls[slot] for slot in shown]
+    expected, actual = (_reached(program, values, writer, target, side) for side in pair.frameworks)
+    return bool(expected) and expected == actual
 
 
 def _targets(program: Program, writer: Call) -> Iterator[Ref]:

@@ -115,6 +115,20 @@ def test_a_write_that_only_one_side_makes_is_blamed_itself(quick: Any) -> None:
     assert finding.operator == "mul_"
 
 
+def test_a_call_that_gives_the_tensor_for_its_result_other_memory_is_blamed_and_not_the_view(quick: Any) -> None:
+    def body() -> Any:
+        buffer, x = dual.zeros(4, 3), random_tensor(shape=(3, 4), dtype="float32", requires_grad=False)
+        dual.exp(x, out=buffer.t())
+        return buffer
+
+    replacing = FaultyTorch({"exp": lambda exp: lambda x, out: out.set_(exp(x))})
+    with pytest.raises(Divergence) as raised:
+        trials(body, quick, replacing, n=1, options={"shrink": 2.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.operator == "exp"
+
+
 def test_a_copy_that_shares_memory_is_named_and_marked_though_only_a_later_call_is_given_something_else(
     quick: Any,
 ) -> None:

@@ -331,3 +331,23 @@ def test_a_dimension_of_one_that_the_whole_trial_does_not_have_is_not_what_matte
         return torch.cat([random_tensor(shape=(size,)) for size in (3, 5, 3)])
 
     assert "dimension of 1" not in happens("cat", out_of_order, body)
+
+
+# -- memory -------------------------------------------------------------------------------------------------
+
+
+def test_memory_that_is_contiguous_for_a_single_row_is_tried_with_two(happens) -> None:
+    def backwards(gradient: Any) -> Any:
+        return gradient if gradient.is_contiguous() else gradient.reshape(-1).flip(0).reshape(gradient.shape)
+
+    class Identity(real().autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, y: Any) -> Any:
+            return y.view_as(y)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return backwards(gradient)
+
+    told = happens("cosh", lambda cosh: lambda x: Identity.apply(cosh(x)), lambda: torch.cosh(random_tensor(ndim=2)))
+    assert told.startswith("only with transposed, strided, expanded or pitched memory")

@@ -13,6 +13,7 @@ from autotest.diagnosis.explaining.decisive_arguments import Argument, WordsOf, 
 from autotest.diagnosis.explaining.decisive_counts import NamesOf, count_clauses
 from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses, kind_clauses
 from autotest.diagnosis.explaining.decisive_equalities import argument_met, needs_equal_indices, needs_square
+from autotest.diagnosis.explaining.decisive_layouts import failing_layouts, of_different_numbers
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
 from autotest.diagnosis.explaining.decisive_sizes import size_clauses
 from autotest.diagnosis.explaining.decisive_views import view_clauses
@@ -26,7 +27,6 @@ from autotest.program.inputs import Input, inputs_of, with_inputs
 from autotest.program.semantics import is_backward, makes_input
 from autotest.program.values import TensorValue
 from generators import GeneratorError
-from generators.layouts import LAYOUTS, LEAST_RANK
 
 
 class OutOfTime(Exception):
@@ -36,7 +36,6 @@ class OutOfTime(Exception):
 Run: TypeAlias = Callable[[Program], ProgramOutcome]
 ValuesOf: TypeAlias = Callable[[Program], Mapping[int, TensorValue]]
 
-_LAYOUTS = tuple(layout for layout in LAYOUTS if layout != "contiguous")
 #: The largest number of inputs that are varied.
 _MOST = 4
 #: The claims that an element must be one of the infinities.
@@ -181,13 +180,10 @@ class _Features:
                 continue
             if self.trial.fails_in_contiguous_memory():
                 return  # for another reason
-            alike = [
-                kind for kind in _LAYOUTS if kind == item.layout or self._with([item.with_layout(kind)]) == "fails"
-            ]
+            others = [one for one in (*self.inputs, *self.pushed.values()) if one.slot != item.slot]
+            alike = failing_layouts(item, others, self._with)
             if not alike:
                 continue  # the failure needs memory that none of these layouts make
-            if item.array.data.ndim < LEAST_RANK["channels_last"]:  # the order is reversed, and nothing is a channel
-                alike = list(dict.fromkeys("transposed" if kind == "channels_last" else kind for kind in alike))
             several = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
             yield f"only with {several} memory{self._of(item, *self._taking_its_layout(item))}"
 
@@ -215,7 +211,7 @@ class _Features:
         for item in self.inputs:
             if item.array.data.shape != whole:
                 full = _broadcast(item, whole)
-                varied = [_of_different_numbers(other) for other in self.inputs]
+                varied = [of_different_numbers(other) for other in self.inputs]
                 wide = [_broadcast(other, whole) if other.slot == item.slot else other for other in varied]
                 alike = self._are_the_same([], [full]) and self._are_the_same(varied, wide)
                 if alike and self._with([full]) == "passes":
@@ -269,7 +265,7 @@ class _Features:
             return True
         if not self.trial.has_equal_elements() or not needs_equal_elements(item.array, self._holding(item)):
             return False
-        different = [*map(_of_different_numbers, self.pushed.values())]
+        different = [*map(of_different_numbers, self.pushed.values())]
         return not different or needs_equal_elements(item.array, self._holding(item, different))
 
     def _cotangents(self, *, special_only: bool) -> Iterator[str]:
@@ -363,15 +359,6 @@ def _broadcast(item: Input, shape: tuple[int, ...]) -> Input:
 
 def _negated(item: Input) -> Input:
     return item.with_data(-item.array.data) if item.array.data.dtype.kind == "f" else item
-
-
-def _of_different_numbers(item: Input) -> Input:
-    """Return `item` with numbers that are all different, because equal ones hide which of them an operator reads."""
-    data = item.array.data
-    if data.dtype.kind != "f":
-        return item
-    laid_out = item.with_layout("contiguous") if item.layout == "expanded" else item  # different numbers do not repeat
-    return laid_out.with_data((1 + 0.375 * np.arange(data.size)).reshape(data.shape).astype(data.dtype))
 
 
 def _as(one: Input, other: Input) -> Numbers:

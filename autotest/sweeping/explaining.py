@@ -13,8 +13,10 @@ from typing import Final
 import numpy as np
 
 from autotest.base.errors import NotReplayable
+from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Symptom
+from autotest.diagnosis import graph_finding
 from autotest.diagnosis.attribution.referee import Opinion, examine
 from autotest.diagnosis.native_script import native_script
 from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker
@@ -24,11 +26,13 @@ from autotest.emission.checker import ONCE
 from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import Process, Server
 from autotest.program import Program
+from autotest.replaying import graph_check
 from autotest.replaying.agreement import Agreement, agree
 from autotest.results.finding import Finding
 from autotest.results.sweep import Check
 from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import hidden_differences
+from autotest.trials.context import RunContext
 
 #: Seconds for shrinking one program, and for diagnosing one finding in total.
 _SHRINK: Final = 1.0
@@ -81,6 +85,8 @@ def answer(question: Question, pair: Pair) -> Answer:
     agreement = agree(question.program, pair, settings)
     if agreement.mismatches:
         return _difference(question, agreement, pair, settings)
+    if pair.candidate.always_in_graph:
+        return _difference_in_graph(question, agreement, pair, settings)
     if question.check == "alias":
         return _hidden_difference(question, pair)
     return Answer((), "", program_text(question.program), "")
@@ -113,6 +119,17 @@ def _difference(question: Question, agreement: Agreement, pair: Pair, settings: 
     script = _script(finding, pair)
     finding = dataclasses.replace(finding, script=script or None)
     return Answer(verdict, opinion.verdict.blame, text, script, finding)
+
+
+def _difference_in_graph(question: Question, agreement: Agreement, pair: Pair, settings: Settings) -> Answer:
+    """Answer for a difference of the candidate's graph mode, whose eager mode agrees."""
+    found = graph_check.alone(agreement.record, settings)
+    if not found:
+        return Answer((), "", program_text(question.program), "")
+    context = RunContext(pair, Options(verify=False, shrink=_SHRINK))
+    finding = graph_finding.diagnosed(_finding(question, question.program, tuple(found), pair), context, settings)
+    text = program_text(finding.program or question.program, finding.first.slot)
+    return Answer(finding.verdict, finding.blame, text, finding.script or "", finding)
 
 
 def _hidden_difference(question: Question, pair: Pair) -> Answer:

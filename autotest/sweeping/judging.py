@@ -32,6 +32,7 @@ from autotest.sweeping.arguments import arguments
 from autotest.sweeping.backward import with_backward
 from autotest.sweeping.checks import check_of, follows, has_nonfinite, is_in_place_on_reference_only, repeats_tuple_item
 from autotest.sweeping.double_gradients import with_double_gradient
+from autotest.sweeping.graph_mode import judge_in_graph
 from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.undefined import Draws, marked
@@ -143,6 +144,9 @@ class Judge:
         if found.left_out:
             return found
         self._sort(found, observed, mismatches, complete=actual.error is None)
+        if pair.candidate.always_in_graph and not found.failures:
+            self._runs(Running.PROBE)
+            return judge_in_graph(found, observed.record, self._settings)
         if actual.error is None:
             if pair.candidate.has_strides:
                 found.checks["strides"] = True

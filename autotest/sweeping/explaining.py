@@ -16,7 +16,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Symptom
-from autotest.diagnosis import graph_finding
+from autotest.diagnosis import graph_death, graph_finding
 from autotest.diagnosis.attribution.referee import Opinion, examine
 from autotest.diagnosis.native_script import native_script
 from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker
@@ -98,7 +98,10 @@ def _death(question: Question, pair: Pair) -> Answer:
     symptom: Symptom = "hang" if question.hangs else "crash"
     mismatch = Mismatch("results", last, symptom, "forward", "candidate", question.message)
     died = dataclasses.replace(_finding(question, program, (mismatch,), pair), blame="candidate")
-    script = _script(died, pair, isolated=True)
+    if pair.candidate.always_in_graph:  # its eager mode is torch, which survives
+        script = graph_death.of_program(program, pair, Settings(), f"autotest sweep, {question.sample}").once
+    else:
+        script = _script(died, pair, isolated=True)
     died = dataclasses.replace(died, script=script or None)
     return Answer((), "candidate", program_text(program, last), script, died)
 

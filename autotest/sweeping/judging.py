@@ -145,7 +145,6 @@ class Judge:
             return found
         self._sort(found, observed, mismatches, complete=actual.error is None)
         if pair.candidate.always_in_graph and not found.failures:
-            self._runs(Running.PROBE)
             return judge_in_graph(found, observed.record, self._settings)
         if actual.error is None:
             if pair.candidate.has_strides:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -17,6 +21,9 @@ from autotest.program.rewriting import tensor_call
 from autotest.sweeping.explaining import Question, answer
 from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.judging import Judge
+from autotest.sweeping.worker_position import Running
+
+ROOT: Final = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,6 +72,17 @@ def in_numpy(graph: Any, inputs: Any) -> Any:
     return lambda *args: [torch.from_numpy(one.numpy().copy()) if own else one for one in graph.forward(*args)]
 
 
+def aborting(graph: Any, inputs: Any) -> Any:
+    """A backend whose exponential ends the process."""
+
+    def run(*args: Any) -> Any:
+        if any("exp" in str(node.target) for node in graph.graph.nodes):
+            os.abort()
+        return graph.forward(*args)
+
+    return run
+
+
 def pair_with(backend: Any) -> Pair:
     return Pair(framework("torch"), framework(f"torch+compile={__name__}:{backend.__name__}"))
 
@@ -101,6 +119,23 @@ def test_what_a_backend_leaves_to_torch_is_absent_and_does_not_agree() -> None:
     found = judged(in_numpy)
     assert found.absent == f"calls that {__name__}:in_numpy leaves to torch"
     assert not found.checks
+
+
+def test_a_death_in_graph_mode_is_one_of_the_candidate_and_not_of_a_further_probe() -> None:
+    steps: list[Running] = []
+    Judge(pair_with(right), steps.append).judge(exponential(), closely=True)
+    assert steps[-1] is Running.CANDIDATE  # a sample that dies in a probe is judged again
+
+
+def test_the_script_of_a_death_runs_the_graph(tmp_path: Path) -> None:
+    question = Question("survives", "ends its process", "a sample", exponential(), hangs=False)
+    script = tmp_path / "repro.py"
+    script.write_text(answer(question, pair_with(aborting)).script)
+    ran = subprocess.run(
+        [sys.executable, script], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=False
+    )
+    assert b"ends with status -6" in ran.stdout
+    assert ran.returncode == 1
 
 
 def test_a_finding_has_a_verdict_and_a_script_of_the_graph_mode() -> None:

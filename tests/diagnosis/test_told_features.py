@@ -13,7 +13,7 @@ from autotest.diagnosis.explaining.decisive_numbers import number_claim
 from autotest.program import Array
 from tests.support.faulty import FaultyTorch
 from tests.wrong_operators.seldom import called
-from tests.wrong_operators.wrong import given, gradient_where, where
+from tests.wrong_operators.wrong import given, gradient_where, when, where
 from tests.wrong_operators.wrong import torch as real
 
 pytestmark = pytest.mark.usefixtures("shrinking")
@@ -33,6 +33,12 @@ def test_a_number_that_has_to_be_the_size_grows_with_it(happens) -> None:
 
     told = happens("nn.functional.layer_norm", called(lambda x, shape: shape[0] > 16), body)
     assert told == "needs 17 elements or more"
+
+
+def test_two_dimensions_that_are_needed_are_told_apart(happens) -> None:
+    wrong = when(lambda x: x.shape[0] > 2 and x.shape[1] > 3)
+    told = happens("relu", wrong, lambda: torch.relu(random_tensor(ndim=2, dim0=5, dim1=6)))
+    assert told == "needs a dimension of 4 or more, and another one of 3 or more"
 
 
 def test_a_size_is_not_needed_if_the_same_number_in_the_call_decides(happens) -> None:

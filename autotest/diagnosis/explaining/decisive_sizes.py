@@ -54,6 +54,7 @@ def size_clauses(
     """
     shapes = [item.array.data.shape for item in inputs]
     elements = max((len(shape) for shape in shapes), default=0) == 1
+    another = False  # whether a greater dimension is needed, too
     for size in sorted({size for shape in shapes for size in shape}, reverse=True):
         sizes = _Sizes(size, program, inputs, run, trial, with_numbers=size not in counted)
         if size == 0:
@@ -61,7 +62,9 @@ def size_clauses(
                 alone = any(0 not in shape for shape in shapes)
                 yield "only where an input has no elements" if alone else "only without elements"
         elif (size != 2 or telling) and sizes.smaller() == "passes":
-            yield from sizes.larger(elements=elements)
+            for clause in sizes.larger(elements=elements, another=another):
+                another = another or clause.endswith("or more")
+                yield clause
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,13 +94,19 @@ class _Sizes:
         )
         return "fails" if fails else "passes"
 
-    def larger(self, *, elements: bool) -> Iterator[str]:
-        """Yield the clause on this size, given that the program passes with fewer elements."""
+    def larger(self, *, elements: bool, another: bool) -> Iterator[str]:
+        """Yield the clause on this size, given that the program passes with fewer elements.
+
+        Args:
+            elements: whether numbers of elements are told, not dimensions.
+            another: whether a greater dimension was told.
+        """
         size = self.size
         near = {other: self._lengthened(other) for other in ((2, 3) if size == 1 else (size + 1, 2 * size))}
         if "passes" not in near.values():
             if size > 1:
-                yield f"needs {size} elements or more" if elements else f"needs a dimension of {size} or more"
+                dimension = "and another one" if another else "needs a dimension"
+                yield f"needs {size} elements or more" if elements else f"{dimension} of {size} or more"
             return
         if size == 1 and "fails" in near.values():
             return  # nearly any size shows it

@@ -20,11 +20,12 @@ from autotest.frameworks import Framework, Pair, warnings_ignored
 from autotest.program import KEPT, LAYOUT, Program, Ref, operator_of, refs
 from autotest.program.influence import contributing, shared_memory
 from autotest.program.randomness import KnownContents, contents_of_result
-from autotest.program.rewriting import upto
+from autotest.program.rewriting import needed, upto
 from autotest.program.semantics import (
     OPERATIONS,
     argument,
     backward_arguments,
+    differentiated_slots,
     first_operand,
     loads_state,
     makes_module,
@@ -94,6 +95,8 @@ class MismatchNames:
                 return guilty
         if (raising := self.raising_call(mismatch)) is not None:
             return raising.operator
+        if mismatch.symptom == "structure" and _is_of_unused_input(program, mismatch):
+            return "autograd.grad"
         writer = self._writer(mismatch)
         if writer is None:
             return operator_behind(program.calls, mismatch)
@@ -195,6 +198,14 @@ def _as_backward(program: Program, mismatch: Mismatch) -> _AsBackward | None:
     pushed = call._replace(target="autograd.backward", args=tuple(given), kwargs={})
     before = upto(program, call.slot)
     return _AsBackward(dataclasses.replace(before, calls=(*before.calls, pushed)), call.slot, owner.slot)
+
+
+def _is_of_unused_input(program: Program, mismatch: Mismatch) -> bool:
+    """Whether `mismatch` is of what ``autograd.grad`` returns for a tensor that what it differentiates does not use."""
+    returned = _as_backward(program, mismatch) if mismatch.slot < len(program.calls) else None
+    if returned is None:
+        return False
+    return returned.owner not in needed(program, differentiated_slots(returned.program.calls[returned.slot]))
 
 
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:

@@ -75,3 +75,19 @@ def test_parameters_in_another_order_are_told_of_as_that_and_no_layer_is_wrong(q
     assert finding.operator == finding.identity.operator == "parameters"
     assert finding.network is not None
     assert not finding.network.alone
+
+
+def test_a_gradient_of_zero_for_an_unused_input_is_the_fault_of_what_returns_it(quick: Any) -> None:
+    def body() -> Any:
+        used, unused = drawn(3), drawn(3)
+        return dual.autograd.grad((used * 2).sum(), (used, unused), allow_unused=True)
+
+    def filled(grad: Any) -> Any:
+        def gradients(outputs: Any, inputs: Any, **options: Any) -> Any:
+            found = grad(outputs, inputs, **options)
+            return tuple(one * 0 if part is None else part for part, one in zip(found, inputs, strict=True))
+
+        return gradients
+
+    finding = found(body, FaultyTorch({"autograd.grad": filled}), quick)
+    assert finding.operator == finding.identity.operator == "autograd.grad"

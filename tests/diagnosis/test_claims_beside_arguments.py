@@ -99,6 +99,26 @@ CASES: dict[str, tuple[str, Replacement, Callable[[], Any], str]] = {
         lambda: torch.nn.functional.celu(random_tensor(ndim=2), alpha=random(1.0, 3.0).to(float)),
         "only where an element is negative, only where alpha is given",
     ),
+    "a limit that is the magnitude of a number": (
+        "nn.functional.hardshrink",
+        lambda f: lambda x, limit: real().where(x.abs() < limit, 0.0, x),
+        lambda: torch.nn.functional.hardshrink(few(6, low=-3, high=0, contents="integers"), 1.0),
+        "",
+    ),
+    "an order of a norm": (
+        "nn.functional.embedding",
+        without("norm_type"),
+        lambda: torch.nn.functional.embedding(
+            labels(4, high=5), few(5, 3, requires_grad=False), max_norm=1.0, norm_type=oneof(1.0, 2.0)
+        ),
+        "only where max_norm is given, only where norm_type is given",
+    ),
+    "bounds in the wrong order": (
+        "clamp",
+        lambda f: lambda x, low, high: x.clamp(max=high).clamp(min=low),
+        lambda: torch.clamp(few(4, requires_grad=False), random(-3, 3), random(-3, 3)),
+        "",
+    ),
     "a limit that depends on a weight": (
         "nn.Linear",
         lambda cls: type(
@@ -126,6 +146,14 @@ def test_a_negative_number_that_a_second_input_must_share_is_said_of_neither(hap
     assert "margin is given" in told
     assert "of x0 is negative" not in told
     assert "of x1 is negative" not in told
+
+
+def test_a_number_is_not_needed_if_the_sides_differ_by_infinity_with_others(happens) -> None:
+    def of_zero(power: Any) -> Any:
+        return lambda x, y: real().where(x == 0, 0.0, power(x, y))
+
+    told = happens("pow", of_zero, lambda: torch.pow(few(4, requires_grad=False), few(4, requires_grad=False)))
+    assert told == "only where an element of x0 is zero, only where an element of x1 is zero or negative"
 
 
 def test_an_integer_that_makes_a_product_too_great_needs_no_further_ones(happens) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
-from autotest.program import Call, Program, without_keyword
+from autotest.program import Call, Program, leaves, with_leaves, without_keyword
 from autotest.program.inputs import Input
 from autotest.program.rewriting import with_call
 from autotest.program.semantics import is_backward
@@ -26,6 +26,8 @@ _MULTIPLES: Final = (0.5, 1.5, 2.0, 3.0)
 _NOT_INFINITE: Final = (1.0, 2.0, 3.0, 10.0)
 #: Numbers of elements of other inputs with which a failure that needs an argument is tried: beyond a block, too.
 _ELEMENTS: Final = 11
+#: How many rows and columns take the place of one in further ones.
+_ROWS: Final = 3
 
 
 #: Returns words that arguments of a call may be, and perhaps other ones.
@@ -107,7 +109,8 @@ def argument_clauses(
         if argument in told or key == _RANDOM:
             continue
         if type(value) in (int, float) and value < 0:
-            yield from _negative(argument, inputs, given)
+            if math.isinf(value) or ends(_shifted(argument, program)) != "fails":
+                yield from _negative(argument, inputs, given)
         elif type(value) is bool:
             if ends(_turned(argument, program)) == "passes" and not whole_fails(argument, _turned):
                 yield _of_flag(argument)
@@ -127,6 +130,17 @@ def argument_clauses(
                 continue
             alone = value is None or _needs_its_number(argument, given)
             yield f"only with {key}={value!r}" if alone else f"only where {key} is given"
+
+
+def _shifted(argument: Argument, program: Program) -> Program:
+    """Return `program` with all numbers of the call of `argument` greater by so much that this one is positive.
+
+    A failure may need that one of two bounds is greater than the other, whatever both are.
+    """
+    call, more = argument.call, 1 - math.floor(argument.value)
+    numbers = enumerate(leaves((call.args, call.kwargs)))
+    moved = {place: one + more for place, one in numbers if type(one) in (int, float) and math.isfinite(one)}
+    return with_call(program, with_leaves(call, moved))
 
 
 def _or(words: Sequence[str]) -> str:
@@ -204,6 +218,10 @@ def other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
         yield [filled(item, (_ELEMENTS,)) for item in inputs]
     elif all(len(shape) > 1 and shape[0] == 1 for shape in shapes):
         yield [filled(item, (_ELEMENTS, *shape[1:])) for item, shape in zip(inputs, shapes, strict=True)]
+    # Of a single number, norms of all orders are the same. Indices stay what they are.
+    larger = [item.with_size(1, _ROWS) if item.array.data.dtype.kind == "f" else item for item in inputs]
+    if any(1 in item.array.data.shape for item in inputs if item.array.data.dtype.kind == "f"):
+        yield [filled(one, one.array.data.shape) if one.array.data.dtype.kind == "f" else one for one in larger]
 
 
 def filled(item: Input, shape: tuple[int, ...]) -> Input:

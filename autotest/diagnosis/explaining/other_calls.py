@@ -51,6 +51,7 @@ def with_other_calls(program: Program, contents: Sequence[Numbers]) -> Iterator[
 
 
 def _different(contents: Sequence[Numbers]) -> list[float]:
-    """Return the finite numbers of `contents`, each once, those of the first ones first."""
-    numbers = (float(number) for data in contents for number in np.ravel(data)[:1])
-    return list(dict.fromkeys(number for number in numbers if math.isfinite(number)))
+    """Return the first finite number of each of `contents`, and its magnitude, each once."""
+    numbers = [float(number) for data in contents for number in np.ravel(data)[:1]]
+    both = (one for number in numbers for one in (number, abs(number)))
+    return list(dict.fromkeys(number for number in both if math.isfinite(number)))

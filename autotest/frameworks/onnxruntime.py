@@ -118,6 +118,8 @@ class OnnxRuntime(TorchFramework):
             raise NotGraphed("calls for which it has no kernel") from error
         except (own.InvalidGraph, own.Fail) as error:  # the fault of torch's exporter, which reports no error itself
             raise NotGraphed("calls whose export is not a valid model") from error
+        if any("bfloat16" in item.type for item in (*session.get_inputs(), *session.get_outputs())):
+            raise NotGraphed("bfloat16, which its arrays of NumPy lack")
         taken = {item.name for item in session.get_inputs()}
 
         def run(*given: Any) -> list[Any]:

@@ -9,7 +9,9 @@ import sys
 import pytest
 
 from autotest import Divergence, random_tensor, torch
+from autotest.base.settings import Settings
 from autotest.frameworks import framework
+from autotest.replaying import graph_check
 from tests.support import running
 
 pytestmark = [
@@ -58,3 +60,11 @@ def test_a_script_cannot_tell_where_torch_exports_the_program_no_more(tmp_path):
     ran = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.stdout.splitlines()[-1].startswith("cannot tell:"), ran.stdout + ran.stderr
     assert ran.returncode == 2
+
+
+def test_results_that_numpy_has_no_dtype_for_are_left_out():
+    def body():
+        return random_tensor(shape=(3,), requires_grad=False).bfloat16()
+
+    report = graph_check.check([running.trial(body, framework("onnxruntime")).recorder], Settings())
+    assert (report.mismatches, report.left_out) == ([[]], {"bfloat16, which its arrays of NumPy lack": 1})

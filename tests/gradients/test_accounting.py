@@ -241,3 +241,10 @@ def test_a_death_that_the_ledger_knows_of_is_not_died_again(gradients, monkeypat
     assert status == 0
     assert "not run, because the ledger says that they kill the process: 1 test" in lines
     assert line_of(lines, "exp") == ["compared", "2/2"]
+
+
+def test_of_a_candidate_that_runs_whole_programs_no_gradients_are_said_to_be_compared(tmp_path, monkeypatch, capsys):
+    (tmp_path / "test_it.py").write_text("")
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch+compile=eager")
+    assert main(["gradients", str(tmp_path / "test_it.py")]) == 2
+    assert "expected a framework that runs call by call" in "".join(capsys.readouterr())

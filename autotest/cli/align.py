@@ -77,6 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
             f"--steps {arguments.steps}: without an optimizer every step repeats the first one; give --optimizer "
             "MODULE:FUNCTION, or leave --steps out"
         )
+    if arguments.under_test is not None:
+        candidates.must_run_call_by_call(
+            arguments.under_test, "a model that it runs as a whole is the model of torch; test it with pytest"
+        )
     from autotest.aligning.alignment import align
     from autotest.frameworks import chosen_pair
 

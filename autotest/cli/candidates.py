@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from autotest.base.environment import variables
-from autotest.base.errors import AutotestError
+from autotest.base.errors import AutotestError, UsageError
 from autotest.frameworks.registry import candidates_in, framework, must_be_known_candidates
 from autotest.results.identity import without_interpreter
 
@@ -44,6 +44,17 @@ def candidate_in_environment(arguments: argparse.Namespace) -> Iterator[None]:
     must_be_known_candidates(asked)
     with variables({_VARIABLE: asked}):
         yield
+
+
+def must_run_call_by_call(candidate: str, otherwise: str) -> None:
+    """Raise `UsageError` if a candidate runs whole programs: the command would compare its tensors, which are torch's.
+
+    Args:
+        candidate: the candidate's name.
+        otherwise: what compares such a candidate.
+    """
+    if framework(candidate).always_in_graph:
+        raise UsageError(f"candidate {candidate!r}: expected a framework that runs call by call; {otherwise}")
 
 
 def stored_names(asked: str) -> frozenset[str]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base import options
-from autotest.base.errors import UsageError
 from autotest.campaigns.gradient_account import account_of
 from autotest.campaigns.gradient_workers import account_in_workers
 from autotest.campaigns.workers import default_jobs
@@ -17,7 +16,7 @@ from autotest.cli.argument_types import positive, whole
 from autotest.cli.collecting import tests_against
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.clusters.sweeps_and_gradients import account_on
-from autotest.frameworks import chosen_names, framework
+from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.tasks import Conditions, Where
@@ -61,11 +60,9 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the subcommand and return the exit status."""
     candidate = chosen_names()[1]
-    if framework(candidate).always_in_graph:  # its tensors, and so their gradients, are torch's
-        raise UsageError(
-            f"candidate {candidate!r}: expected a framework that runs call by call; gradients of one that runs whole "
-            "programs are compared by pytest and autotest fuzz"
-        )
+    candidates.must_run_call_by_call(
+        candidate, "gradients of one that runs whole programs are compared by pytest and autotest fuzz"
+    )
     collected = tests_against(candidate, arguments.paths, arguments.k)
     environment = options.from_environment()
     conditions = Conditions(environment.directory, chosen_names(), environment.ledger)

@@ -26,6 +26,12 @@ def test_a_file_in_place_of_a_module_is_told_in_a_sentence(capsys: pytest.Captur
     assert "not of a file: tests.networks.ports:Original" in capsys.readouterr().err
 
 
+def test_a_candidate_that_runs_whole_programs_has_no_model_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    models = ["tests.networks.ports:Original", "tests.networks.ports:Original", "--input", "4,6"]
+    assert main(["align", *models, "--candidate", "torch+compile=eager"]) == 2
+    assert "candidate 'torch+compile=eager': expected a framework that runs call by call" in capsys.readouterr().err
+
+
 def test_wrong_steps_on_the_command_line_are_told_by_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     models = ["tests.networks.ports:Original", "tests.networks.ports:Original", "--input", "2,6"]
     assert main(["align", *models, "--steps", "3"]) == 2

@@ -30,8 +30,7 @@ Stage = Literal["build", "forward", "backward", "replay"]
 Side = Literal["reference", "candidate", "both"]
 #: The kind of difference, for symptoms with several kinds. Structures: another ``type``, ``layout``, ``length`` or
 #: ``keys``. Structures and gradients: ``one-sided``, one side has no value. Graphs: ``raised``, or ``overwritten`` by a
-#: later call. Deaths: ``refused``,
-#: the call is one that the reference rejects.
+#: later call. Deaths: ``refused``, the call is one that the reference rejects.
 Detail = Literal["", "type", "layout", "length", "keys", "one-sided", "raised", "refused", "overwritten"]
 
 #: Symptoms of differences in numbers.

@@ -14,9 +14,8 @@ _REGISTERING = frozenset(("Library", "CustomOpDef"))
 
 def registering_lines(program: Program) -> tuple[str, ...]:
     """Return the lines that import the modules that register operators that `program` calls; none for torch's own."""
-    spaces = {
-        call.target.split(".")[1] for call in program.calls if call.kind == "function" and call.target[:4] == "ops."
-    }
+    functions = (call.target for call in program.calls if call.kind == "function")
+    spaces = {target.split(".")[1] for target in functions if target.startswith("ops.")}
     if not spaces:
         return ()
     # Any of several modules that hold the registering object will do: who imports one imports them all.

@@ -51,10 +51,15 @@ def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
 def _nothing_compiled() -> Iterator[None]:
     """Run functions as they were written, even those that `torch.compile` compiles now or has compiled before."""
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
-    compiles = "torch._dynamo" in sys.modules and hasattr(compiler, "set_stance")
-    eager = compiler.set_stance("force_eager") if compiler and compiles else contextlib.nullcontext()
-    with variables(_UNCOMPILED), eager:
-        yield
+    compiles = "torch._dynamo" in sys.modules
+    has_stance = compiles and hasattr(compiler, "set_stance")
+    eager = compiler.set_stance("force_eager") if compiler and has_stance else contextlib.nullcontext()
+    try:
+        with variables(_UNCOMPILED), eager:
+            yield
+    finally:
+        if not compiles and "torch._dynamo" in sys.modules:  # it read the variable when it was imported, in the block
+            sys.modules["torch._dynamo"].config.disable = os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1"
 
 
 def begin(path: str | Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import operator
 import os
+import subprocess
+import sys
 import threading
 import zlib
 from collections.abc import Callable
@@ -152,6 +154,25 @@ def test_what_is_compiled_runs_as_it_was_written_and_is_seen(only: Only) -> None
 
     assert only(program, "sin").form == "function"
     assert "TORCHDYNAMO_DISABLE" not in os.environ
+
+
+#: A program that imports Dynamo while its calls are recorded, and compiles a function after that.
+COMPILES_LATER = """
+import sys, torch
+from autotest import harvest
+
+with harvest(sys.argv[1]):
+    torch.compile(lambda x: torch.sin(x) + 1, backend="eager")(torch.ones(2))
+compiled = []
+torch.compile(lambda x: x * 2, backend=lambda graph, inputs: compiled.append(graph) or graph.forward)(torch.ones(2))
+assert compiled
+"""
+
+
+def test_what_is_compiled_after_a_harvest_is_compiled(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", COMPILES_LATER, str(tmp_path / "calls")]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
 
 
 def test_a_forked_process_writes_into_the_same_file(only: Only) -> None:

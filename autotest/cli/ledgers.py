@@ -94,7 +94,7 @@ def add(arguments: argparse.Namespace) -> int:
     }
     script, refused = entry.finding.script, entry.finding.first.detail == "refused"
     if script is not None:
-        facts["reproducer"] = "/".join(("reproducers", *_own_name(candidate), f"{entry.key}.py"))
+        facts["reproducer"] = Path("reproducers", _name_in_paths(candidate), f"{entry.key}.py").as_posix()
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     head = f"candidate = {_quoted(candidate)}\n" if not before and candidate != options.DEFAULT_PAIR[1] else ""
     added = head + entry_text(facts, separate=bool((before + head).strip()), refused=refused)
@@ -204,12 +204,11 @@ def _ledger_path(finding: Finding, candidate: str) -> Path:
             f"{len(files)} files below this folder are named {name} ({', '.join(map(str, files))}); choose the ledger "
             "with --ledger FILE"
         )
-    own = "".join(f"-{name}" for name in _own_name(candidate))
-    return files[0].parent / ledger.FILES.replace("*", own)
+    own = _name_in_paths(candidate)
+    return files[0].parent / ledger.FILES.replace("*", own and f"-{own}")
 
 
-def _own_name(candidate: str) -> list[str]:
-    """Return the name of the candidate's ledger and of its folder of scripts; nothing for the default candidate."""
-    if candidate == options.DEFAULT_PAIR[1]:
-        return []
-    return [re.sub(r"[^a-z0-9]+", "-", candidate.lower()).strip("-")]
+def _name_in_paths(candidate: str) -> str:
+    """Return the candidate's name in that of its ledger and of its folder of scripts; empty for the default one."""
+    usual = candidate == options.DEFAULT_PAIR[1]
+    return "" if usual else re.sub(r"[^a-z0-9]+", "-", candidate.lower()).strip("-")

@@ -61,8 +61,8 @@ def native_crash_script(finding: Finding, pair: Pair) -> str | None:
         reference, other = pair.sides
         title = f"{finding.operator}: {other} crashes, {reference} does not."
         notes = [finding.provenance, *finding.verdict[:1]]
-        asked = ScriptRequest(title, notes, "crash", names(program)[len(program.calls) - 1], dies=True)
-        asked = asked._replace(imports=pair.scripts(program)[0].lines)
+        last, imports = names(program)[len(program.calls) - 1], pair.scripts(program)[0].lines
+        asked = ScriptRequest(title, notes, "crash", last, dies=True, imports=imports)
         return script(program, reference, other, NativeCode(*found), asked)
     except Exception:  # noqa: BLE001 - if this script cannot be written, the general one is used
         return None

@@ -218,12 +218,9 @@ class Pair:
     def scripts(self, program: Program) -> tuple[Script, Script]:
         """Return how the reproducer of `program` imports and names both frameworks."""
         reference, stand_ins = self.reference.script(), self.reference.stand_ins
-        if any(name in stand_ins.all_names for call in program.calls for name in _names(call)):
-            reference = dataclasses.replace(reference, lines=(*reference.lines, *stand_ins.lines))
-        registering = registering_lines(program)
-        if registering:
-            reference = dataclasses.replace(reference, lines=(*reference.lines, *registering))
-        return reference, self.candidate.script()
+        called = any(name in stand_ins.all_names for call in program.calls for name in _names(call))
+        lines = (*reference.lines, *(stand_ins.lines if called else ()), *registering_lines(program))
+        return dataclasses.replace(reference, lines=lines), self.candidate.script()
 
     def script_imports(self, program: Program) -> ScriptImports:
         """Return the lines by which the reproducer of `program` imports both frameworks."""

@@ -219,9 +219,10 @@ def other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
     elif all(len(shape) > 1 and shape[0] == 1 for shape in shapes):
         yield [filled(item, (_ELEMENTS, *shape[1:])) for item, shape in zip(inputs, shapes, strict=True)]
     # Of a single number, norms of all orders are the same. Indices stay what they are.
-    larger = [item.with_size(1, _ROWS) if item.array.data.dtype.kind == "f" else item for item in inputs]
-    if any(1 in item.array.data.shape for item in inputs if item.array.data.dtype.kind == "f"):
-        yield [filled(one, one.array.data.shape) if one.array.data.dtype.kind == "f" else one for one in larger]
+    floating = [item for item in inputs if item.array.data.dtype.kind == "f"]
+    if any(1 in item.array.data.shape for item in floating):
+        larger = [item.with_size(1, _ROWS) for item in floating]
+        yield [filled(item, item.array.data.shape) for item in larger]
 
 
 def filled(item: Input, shape: tuple[int, ...]) -> Input:

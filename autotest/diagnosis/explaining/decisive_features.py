@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -65,11 +66,7 @@ def decisive_features(
     inputs = [item for item in found if item.made_by[0] not in pushed][:_MOST]
     named = [own[item.made_by[0]] for item in inputs]
     backwards = {cotangent_of(program, item.slot): item for item in found if item.made_by[0] in pushed}
-
-    def run_inputs(changed: Program, others: Sequence[Input]) -> ProgramOutcome:
-        return _ending(run, changed, others)
-
-    trial = WholeTrial.of(whole, values_of, run_inputs)
+    trial = WholeTrial.of(whole, values_of, functools.partial(_ending, run))
     looked = _Features(program, inputs, named, backwards, values_of, names_of, words_of, run, trial)
     clauses: dict[str, None] = {}
     with contextlib.suppress(OutOfTime):

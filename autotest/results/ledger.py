@@ -153,14 +153,18 @@ class Ledger:
     entries: tuple[LedgerEntry, ...] = ()
     #: The test file. The folders in the id of a test depend on which files were collected; those of the file do not.
     file: Path | None = dataclasses.field(default=None, compare=False)
+    #: The entries that apply to each test that was asked for: a run asks again for each of its failed trials.
+    _of_tests: dict[str, list[LedgerEntry]] = dataclasses.field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def entries_for(self, test: str, meant: Callable[[LedgerEntry], bool] = lambda entry: True) -> list[LedgerEntry]:
-        """Return those of the entries that are `meant` that apply to the test with this id.
-
-        A run asks for each of its failed trials, and the ids of tests take longest to compare.
-        """
-        known = test if self.file is None else f"{self.file.as_posix()}::{test.partition('::')[2]}"
-        return [entry for entry in self.entries if meant(entry) and entry.applies_to_test(known)]
+        """Return those of the entries that are `meant` that apply to the test with this id."""
+        applying = self._of_tests.get(test)
+        if applying is None:
+            known = test if self.file is None else f"{self.file.as_posix()}::{test.partition('::')[2]}"
+            applying = self._of_tests[test] = [entry for entry in self.entries if entry.applies_to_test(known)]
+        return [entry for entry in applying if meant(entry)]
 
     def expects_death(self, test: str, *, error_parity: bool) -> bool:
         """Whether `test` is known to kill its process.

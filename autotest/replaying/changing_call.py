@@ -7,7 +7,8 @@ rate that is not loaded, and a gradient that is left where none should be. What 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autotest.base.settings import Settings
@@ -44,9 +45,9 @@ class ObjectChange(NamedTuple):
 
 
 class _Differing(NamedTuple):
-    """What differs before a call; and what differs only after it, with words for it."""
+    """What differs before the calls in `slots`; and what differs only after them, with words for it."""
 
-    slot: int
+    slots: Sequence[int]
     before: frozenset[HeldItem]
     since: Mapping[HeldItem, str]
 
@@ -72,41 +73,53 @@ class ObjectChanges:
         if mismatch.symptom not in _SYMPTOMS or mismatch.slot >= len(self.program.calls):
             return None
         if self._found is None:
-            self._found = [*self._differing()]
+            self._found = self._search()
         if not any(one.since for one in self._found):
             return None
         pushes = [call.slot for call in self.program.calls if pushes_gradients(call)]
         slots = contributing(self.program, [mismatch.slot, *(pushes if mismatch.stage == "backward" else ())])
         is_missing = mismatch.symptom == "gradient" and mismatch.statistics is None
         for one in self._found:
+            slot = one.slots[-1]
             if any(item.aspect not in _HARMLESS and item.slot in slots for item in one.before):
                 return None
             for item, told in one.since.items():
                 if item.slot in slots and (is_missing or item.aspect != "presence" or item in self._stepped):
-                    return ObjectChange(one.slot, self._operator(one.slot), told)
+                    return ObjectChange(slot, self._operator(slot), told)
         return None
+
+    def _search(self) -> list[_Differing]:
+        """Return what differs around each call that may change objects, or around several where nothing changes.
+
+        A network is built by many calls, and all objects are read before and after each call that is looked at alone.
+        """
+        found = [*self._differing(frozenset())]
+        changing = frozenset(slot for one in found if one.since for slot in one.slots)
+        return [*self._differing(changing)] if any(len(one.slots) > 1 and one.since for one in found) else found
 
     def _operator(self, slot: int) -> str:
         """Return the name of the call in `slot`; that it differentiates an operator is not why it changes an object."""
         call = self.program.calls[slot]
         return call.target if returns_gradients(call) else operator_of(self.program.calls, slot)
 
-    def _differing(self) -> Iterator[_Differing]:
+    def _differing(self, apart: Collection[int]) -> Iterator[_Differing]:
+        """Yield what differs before and after each run of calls, see `_runs`, that may change objects."""
         calls, pair = self.program.calls, self.pair
         last = max((call.slot for call in calls if _may_change_objects(call)), default=-1)
         values: tuple[list[Any], list[Any]] = ([], [])
         read, may_be_missing = 0, False
         with Contexts(calls, *pair.frameworks) as contexts:
-            for call, *given in _with_given_state(calls):
-                if call.slot > last and not may_be_missing:
+            for run in _runs(calls, apart):
+                first, *others = (group[0] for group in run)
+                if first.slot > last and not may_be_missing:
                     return
-                looked_at = _may_change_objects(call) and self._is_of_object(call, values[0])
+                looked_at = any(self._is_looked_at(call, values[0]) for call in (first, *others))
                 try:
-                    is_given = may_be_missing and is_step(call)
+                    is_given = may_be_missing and is_step(first)
                     before = self._unlike(values) if looked_at or is_given else frozenset[HeldItem]()
                     self._stepped.update(item for item in before if is_given and item.aspect == "presence")
-                    for one in (call, *given):
-                        call_both(one, pair, values, self.program, contexts)
+                    for call in itertools.chain(*run):
+                        call_both(call, pair, values, self.program, contexts)
                     if not looked_at:
                         continue
                     after = self._states(values)
@@ -116,9 +129,14 @@ class ObjectChanges:
                 if read > _MOST:
                     return
                 since = sorted(unlike(*after, self.settings) - before, key=_from_causes)
-                since = [item for item in since if item.aspect == "tie"] if is_class(call) else since
+                if is_class(first) and not others:
+                    since = [item for item in since if item.aspect == "tie"]
                 may_be_missing = may_be_missing or any(item.aspect == "presence" for item in since)
-                yield _Differing(call.slot, before, {item: self._told(item, *after) for item in since})
+                slots = [call.slot for call in (first, *others)]
+                yield _Differing(slots, before, {item: self._told(item, *after) for item in since})
+
+    def _is_looked_at(self, call: Call, values: list[Any]) -> bool:
+        return _may_change_objects(call) and (_only_builds(call) or self._is_of_object(call, values))
 
     def _is_of_object(self, call: Call, values: list[Any]) -> bool:
         """Whether `call` is of a module or an optimizer, of the attribute of a tensor, or leaves gradients."""
@@ -180,6 +198,11 @@ class ObjectChanges:
 _HARMLESS = frozenset(("tie", "presence", "keeping", "attribute"))
 #: Methods of tensors that change which gradient is kept.
 _OF_TENSORS = frozenset(("retain_grad", "requires_grad_"))
+#: Methods that change what a module holds, and nothing else.
+_BUILDING = frozenset(
+    {"add_module", "append", "eval", "extend", "insert", "register_buffer", "register_module", "register_parameter"}
+    | {"requires_grad_", "train"}
+)
 
 
 def _may_change_objects(call: Call) -> bool:
@@ -194,6 +217,30 @@ def _may_change_objects(call: Call) -> bool:
         computes = is_module_call(call) or is_step(call) or is_backward(call)
         return not computes and type(call.args[0]) is Ref
     return returns_gradients(call) or call.target.startswith("nn.utils.")
+
+
+def _only_builds(call: Call) -> bool:
+    """Whether `call` makes or changes an object and computes nothing."""
+    return call.kind in ("tensor", "setattr") or is_class(call) or (call.kind == "method" and call.target in _BUILDING)
+
+
+def _runs(calls: Sequence[Call], apart: Collection[int]) -> Iterator[list[list[Call]]]:
+    """Yield runs of groups of calls, see `_with_given_state`: those in a row that only build, and each other one alone.
+
+    What building changes has no effect before the next call that computes. Calls among `apart` are alone, too.
+    """
+    run: list[list[Call]] = []
+    for group in _with_given_state(calls):
+        is_alone = group[0].slot in apart or not _only_builds(group[0])
+        if run and is_alone:
+            yield run
+            run = []
+        run.append(group)
+        if is_alone:
+            yield run
+            run = []
+    if run:
+        yield run
 
 
 def _with_given_state(calls: Sequence[Call]) -> Iterator[list[Call]]:

@@ -58,11 +58,15 @@ def unlike(one: ObjectState, other: ObjectState, settings: Settings) -> frozense
     """Return the items that differ; one that only one side has counts if it is a tensor."""
     how = Comparison("forward", settings.tolerance)
     found = {item for item in one.keys() ^ other.keys() if item.aspect == "value"}
+    compared: dict[tuple[int, int], bool] = {}  # a network and each of its parts hold the same tensors
     for item in one.keys() & other.keys():
-        if item.aspect in ("value", "gradient", "memory"):
-            differs = bool(compare_values("", one[item], other[item], how))
+        held = one[item], other[item]
+        if item.aspect not in ("value", "gradient", "memory"):
+            differs = not _means_the_same(*held)
+        elif (known := compared.get((id(held[0]), id(held[1])))) is not None:
+            differs = known
         else:
-            differs = not _means_the_same(one[item], other[item])
+            differs = compared[id(held[0]), id(held[1])] = bool(compare_values("", *held, how))
         if differs:
             found.add(item)
     return frozenset(found)
@@ -86,9 +90,9 @@ class _Reading:
 
     def items(self) -> Iterator[tuple[HeldItem, Any]]:
         tensors = self._tensors()
-        for place, contents in zip(tensors, freeze(self.framework, [*tensors.values()]), strict=True):
-            yield HeldItem(*place, "value"), contents
-        yield from self._gradients(tensors)
+        held = self._held({id(one): one for one in tensors.values()})
+        for place, one in tensors.items():
+            yield from ((HeldItem(*place, aspect), what) for aspect, what in held[id(one)].items())
         yield from self._ties(tensors)
         for slot, value in enumerate(self.values):
             if isinstance(value, self.framework.module_types):
@@ -110,17 +114,20 @@ class _Reading:
                 found[slot, ""] = value
         return found
 
-    def _gradients(self, tensors: Mapping[_Place, Any]) -> Iterator[tuple[HeldItem, Any]]:
+    def _held(self, tensors: Mapping[int, Any]) -> dict[int, dict[Aspect, Any]]:
+        """Return what each of `tensors` holds, with the same keys."""
         side = self.framework
-        keeping = {place: side.holds_gradient(one) for place, one in tensors.items()}
+        contents = zip(tensors, freeze(side, [*tensors.values()]), strict=True)
+        found: dict[int, dict[Aspect, Any]] = {key: {"value": one} for key, one in contents}
+        for key, one in tensors.items():
+            found[key]["keeping"] = side.holds_gradient(one)
         # One that requires no grad may have been given a gradient. A computed one has none unless it keeps it.
-        having = [place for place, keeps in keeping.items() if keeps or not side.can_backpropagate(tensors[place])]
-        gradients = freeze(side, [side.gradient(tensors[place]) for place in having])
-        for place, gradient in zip(having, gradients, strict=True):
+        having = [key for key, one in tensors.items() if found[key]["keeping"] or not side.can_backpropagate(one)]
+        gradients = freeze(side, [side.gradient(tensors[key]) for key in having])
+        for key, gradient in zip(having, gradients, strict=True):
             is_zero = type(gradient) is TensorValue and not gradient.data.any()
-            yield HeldItem(*place, "gradient"), None if is_zero else gradient
-            yield HeldItem(*place, "presence"), gradient is not None
-        yield from ((HeldItem(*place, "keeping"), keeps) for place, keeps in keeping.items())
+            found[key] |= {"gradient": None if is_zero else gradient, "presence": gradient is not None}
+        return found
 
     def _ties(self, tensors: Mapping[_Place, Any]) -> Iterator[tuple[HeldItem, _Place | None]]:
         """Yield for each tensor the first member of a module that is the same object; None if no member is."""

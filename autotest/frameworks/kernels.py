@@ -1,9 +1,10 @@
-"""An adapter for a library of operators on torch's tensors, which stand in for torch's own operators."""
+"""An adapter for a library on torch's tensors, whose functions, layers and optimizers stand in for torch's own."""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,19 +28,31 @@ class Replacing(torch.overrides.TorchFunctionMode):
             given = {{name: one for name, one in given.items() if name[0] != "_" and one is not usual[name].default}}
         return (made or function)(*args, **given)"""
 
+#: The source of `Kernels.resolve` in a script: a namespace, because a class is reached by its name only.
+_NAMED = """\
+class Named:
+    own = {{{own}}}
+    def __init__(self, torch, path=""):
+        self.torch, self.path = torch, path
+    def __getattr__(self, name):
+        found = self.own.get(self.path + name) or getattr(self.torch, name)
+        return Named(found, f"{{self.path}}{{name}}.") if inspect.ismodule(found) else found"""
+
 
 class Kernels(TorchFramework):
-    """torch, with functions of a library in place of some of its own.
+    """torch, with functions and classes of a library in place of some of its own.
 
     A call that a test, or the forward of a module, makes of one of these operators runs the library's function with
-    the same arguments. Inside of it, torch is as it is. All other operators are torch's. A trial that calls none of
-    the library's functions would compare torch with itself; it counts as one that needs what the candidate lacks.
+    the same arguments. Inside of it, torch is as it is. A class, such as a layer or an optimizer, and a function that
+    torch does not hand over, such as ``nn.utils.clip_grad_norm_``, stand in where a test names them. All other
+    operators are torch's. A trial that calls none of the library's functions and classes would compare torch with
+    itself; it counts as one that needs what the candidate lacks.
 
     Args:
         name: the name of the library in reports.
         kernels: by the name of an operator of torch (``"softmax"``, ``"nn.functional.silu"``, ``"Tensor.add_"``; that
-            of a method is called by operators such as ``+=``, too), the function to call instead, as
-            ``"module:function"``.
+            of a method is called by operators such as ``+=``, too) or of a class (``"nn.RMSNorm"``,
+            ``"optim.AdamW"``), the function or class to call instead, as ``"module:function"``.
         version: the version of the library; by default the ``__version__`` of the first module.
     """
 
@@ -71,12 +84,21 @@ class Kernels(TorchFramework):
         """The library's functions, by the functions of torch that they replace."""
         return {self._of_torch(path): self._own(path, function) for path, function in self._kernels.items()}
 
+    @functools.cached_property
+    def _named(self) -> dict[str, Callable[..., Any]]:
+        """The library's classes, and its functions that torch does not hand over, by the names that they replace."""
+        paths = {path: self._of_torch(path) for path in self._kernels}
+        return {path: self._replaced[found] for path, found in paths.items() if not _is_handed_over(found)}
+
+    def resolve(self, path: str) -> Any:
+        return self._named[path] if path in self._kernels and path in self._named else super().resolve(path)
+
     def _of_torch(self, path: str) -> Any:
         try:
-            return self.resolve(path)
+            return super().resolve(path)
         except AttributeError as error:
             parent, _, name = path.rpartition(".")
-            near = nearest(name, dir(self.resolve(parent) if parent else self.root)) if _exists(self, parent) else ""
+            near = nearest(name, dir(super().resolve(parent) if parent else self.root)) if self._has(parent) else ""
             raise UsageError(f"Kernels({self.name!r}): torch has no operator {path!r}{near}") from error
 
     def _own(self, path: str, function: str) -> Callable[..., Any]:
@@ -107,6 +129,8 @@ class Kernels(TorchFramework):
         found = super().operation(kind, target)
         if kind in ("enter", "exit", "setattr"):
             return found
+        if kind == "function" and target in self._named:
+            return functools.partial(self._call_own, found)
         mode = self._mode
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -115,23 +139,44 @@ class Kernels(TorchFramework):
 
         return call
 
+    def _call_own(self, own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        self.own_calls += 1
+        return own(*args, **kwargs)
+
     def script(self) -> Script:
         ways = {line.partition("#")[0]: line for module in self._modules for line in self._way_to(module)}
         imports = tuple(f"import {module}" for module in self._modules)
-        own = ", ".join(f"torch.{path}: {function.replace(':', '.')}" for path, function in self._kernels.items())
-        return Script(
-            self.name,
-            ("import inspect", "import torch", *ways.values(), *imports, *_REPLACING.format(own=own).splitlines()),
-            "(Replacing().__enter__(), torch)[1]",  # after it, this process calls the library's functions
-        )
+        lines, namespace = [], "torch"
+        if named := {repr(path): self._kernels[path] for path in self._named}:
+            lines += _NAMED.format(own=_entries(named)).splitlines()
+            namespace = "Named(torch)"
+        if handed := {f"torch.{path}": own for path, own in self._kernels.items() if path not in self._named}:
+            lines += _REPLACING.format(own=_entries(handed)).splitlines()
+            namespace = f"(Replacing().__enter__(), {namespace})[1]"  # now this process calls the library's functions
+        return Script(self.name, ("import inspect", "import torch", *ways.values(), *imports, *lines), namespace)
+
+    def _has(self, path: str) -> bool:
+        try:
+            return not path or super().resolve(path) is not None
+        except AttributeError:
+            return False
 
     @staticmethod
     def _way_to(module: str) -> tuple[str, ...]:
         return way_to(importlib.import_module(module), module)
 
 
-def _exists(framework: Kernels, path: str) -> bool:
-    try:
-        return not path or framework.resolve(path) is not None
-    except AttributeError:
-        return False
+def _entries(own: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}: {function.replace(':', '.')}" for key, function in own.items())
+
+
+def _is_handed_over(function: Any) -> bool:
+    """Return whether a torch function mode gets the calls of `function`, one of torch's, whoever makes them.
+
+    Built-in functions do that by themselves, functions written in Python only if they are made to, and classes never.
+    """
+    if not inspect.isfunction(function):
+        return not inspect.isclass(function)
+    from torch.overrides import get_overridable_functions
+
+    return any(function in overridable for overridable in get_overridable_functions().values())

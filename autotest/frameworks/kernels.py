@@ -105,7 +105,7 @@ class Kernels(TorchFramework):
         module, _, attribute = function.partition(":")
         try:
             return functools.reduce(getattr, attribute.split("."), importlib.import_module(module))  # type: ignore[return-value]
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, OSError, RuntimeError) as error:  # the last two: of a compiled library
             raise FrameworkMissing(
                 f"Kernels({self.name!r}): {function!r}, for {path}, is not there: {first_line(error)}"
             ) from error

@@ -152,6 +152,15 @@ def test_a_mistake_in_the_table_is_told_before_any_trial(kernels, error, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize("error", [RuntimeError, OSError])
+def test_a_compiled_library_that_cannot_be_loaded_is_told_in_one_sentence(error, tmp_path, monkeypatch):
+    (tmp_path / "planted_library.py").write_text(f"raise {error.__name__}('operator planted::nms does not exist')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    expected = "'planted_library:nms', for softmax, is not there: operator planted::nms does not exist"
+    with pytest.raises(FrameworkMissing, match=expected):
+        Kernels("fast", {"softmax": "planted_library:nms"}).load()
+
+
 @pytest.mark.parametrize("body", [WRONG["module with a private argument"], added])
 def test_its_reproducers_need_torch_and_the_library_alone(body, tmp_path, monkeypatch, warm):
     monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path))

@@ -129,8 +129,8 @@ class ObjectChanges:
                 if read > _MOST:
                     return
                 since = sorted(unlike(*after, self.settings) - before, key=_from_causes)
-                if is_class(first) and not others:
-                    since = [item for item in since if item.aspect == "tie"]
+                if not others:
+                    since = [item for item in since if _is_of_interest(item, first)]
                 may_be_missing = may_be_missing or any(item.aspect == "presence" for item in since)
                 slots = [call.slot for call in (first, *others)]
                 yield _Differing(slots, before, {item: self._told(item, *after) for item in since})
@@ -214,9 +214,19 @@ def _may_change_objects(call: Call) -> bool:
     if call.kind not in OPERATIONS or (is_member(call) and call.target != "state_dict"):
         return False
     if call.kind == "method":
-        computes = is_module_call(call) or is_step(call) or is_backward(call)
+        computes = is_module_call(call) or is_backward(call)
         return not computes and type(call.args[0]) is Ref
     return returns_gradients(call) or call.target.startswith("nn.utils.")
+
+
+def _is_of_interest(item: HeldItem, call: Call) -> bool:
+    """Whether `call` is to blame if `item` differs after it.
+
+    The parameters of a step and the memory of its optimizer are compared as results; the gradients are its inputs.
+    """
+    if is_class(call):
+        return item.aspect == "tie"
+    return item.aspect == "gradient" or not is_step(call)
 
 
 def _only_builds(call: Call) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from autotest import Divergence, random_tensor
 from autotest import torch as dual
 from autotest.base.settings import Settings
+from autotest.program import operator_of
 from autotest.replaying.object_state import HeldItem, ObjectState, unlike
 from tests.diagnosis.test_state_of_modules import method
 from tests.support.faulty import FaultyTorch, Replacement
@@ -285,6 +286,26 @@ def at_the_beginning(cls: Any) -> Callable[..., None]:
     return lambda self, state: cls.load_state_dict(self, {**state, "last_epoch": 0})
 
 
+def trained_once() -> Any:
+    net, x = dual.nn.Sequential(dual.nn.Linear(3, 2), dual.nn.Tanh()), drawn(4, 3)
+    optimizer = dual.optim.SGD(net.parameters(), lr=0.1)
+    squares(net, x).backward()
+    optimizer.step()
+    return net(x)
+
+
+def in_its_own_memory(cls: Any) -> Callable[..., None]:
+    """As an optimizer does that adds the decay of weights to the gradients themselves."""
+
+    def step(self: Any, closure: Any = None) -> None:
+        cls.step(self, closure)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter.grad.mul_(2)
+
+    return step
+
+
 class Case(NamedTuple):
     body: Callable[[], Any]
     path: str
@@ -386,6 +407,9 @@ CASES: dict[str, Case] = {
         "nn.utils.clip_grad_value_",
         "is zero in torch only",
     ),
+    "gradients that a step changes": Case(
+        trained_once, "optim.SGD", method("step", in_its_own_memory), "optim.SGD", "the gradient of m"
+    ),
     "a gradient that is assigned": Case(
         gradient_given, "__set__", doubled_attributes, "grad", "the gradient of x0 differs", of_tensors=True
     ),
@@ -435,7 +459,7 @@ def test_the_call_after_which_an_object_differs_is_named_and_marked(name: str, q
     assert finding.operator == finding.identity.operator == case.operator
     assert finding.divergent is not None
     marked = finding.program.calls[finding.divergent]
-    assert case.operator in (marked.target, marked.kind)
+    assert case.operator in (marked.target, marked.kind, operator_of(finding.program.calls, finding.divergent))
     assert any(case.told in line for line in finding.verdict)
 
 

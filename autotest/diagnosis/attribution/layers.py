@@ -14,7 +14,7 @@ from autotest.diagnosis.attribution.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, Scope, operator_of, refs
 from autotest.program.paths import is_gradient
-from autotest.program.semantics import is_class, may_share_memory
+from autotest.program.semantics import clips_gradients, is_class, is_step, may_share_memory
 from autotest.replaying.agreement import Agreement
 from autotest.replaying.gradient_flow import PairedGradients, may_pass_gradients, suspects
 from autotest.replaying.replay import Place
@@ -22,11 +22,12 @@ from autotest.results.layers import ByLayer, Layer, paths_of
 
 
 def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Settings) -> ByLayer | None:
-    """Return where the first mismatch of a program begins in its networks; None if it has no networks."""
+    """Return where the first mismatch begins in the networks of a program; None if that is in none of their layers."""
     calls, first = agreement.program.calls, agreement.mismatches[0]
     paths = paths_of(calls)
-    if not paths:
-        return None
+    changing = None if located.change is None else calls[located.change.slot]
+    if not paths or (changing is not None and (is_step(changing) or clips_gradients(changing))):
+        return None  # what becomes of gradients after the backward is no layer's fault
     slot = located.beginning
     outside = located.slot is not None and not calls[located.slot].scope and may_pass_gradients(calls[located.slot])
     if outside:

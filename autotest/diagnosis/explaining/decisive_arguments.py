@@ -206,13 +206,16 @@ def _negative(
 
 
 def other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
-    """Yield inputs of the same shapes with numbers of both signs that all differ, and longer ones.
+    """Yield inputs of the same shapes with numbers of both signs that all differ, with fractions, and longer ones.
 
-    Some layers take no single row, such as a batch norm in training mode.
+    Some layers take no single row, such as a batch norm in training mode. On numbers outside of its domain, such as
+    that of a logarithm, a function gives NaN on both sides, which shows nothing.
     """
     if not inputs or any(item.array.data.dtype.kind not in "fi" for item in inputs):
         return
     yield [filled(item, item.array.data.shape) for item in inputs]
+    if any(item.array.data.dtype.kind == "f" for item in inputs):
+        yield [_with_fractions(item) for item in inputs]
     shapes = [item.array.data.shape for item in inputs]
     if len({*shapes}) == 1 and len(shapes[0]) < 2:
         yield [filled(item, (_ELEMENTS,)) for item in inputs]
@@ -228,6 +231,17 @@ def other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
 def filled(item: Input, shape: tuple[int, ...]) -> Input:
     """Return `item` in this shape, with numbers of both signs that all differ."""
     count = int(np.prod(shape, dtype=int))
+    return _holding(item, shape, (0.375 + np.arange(count)) * np.where(np.arange(count) % 3 == 1, -1.0, 1.0))
+
+
+def _with_fractions(item: Input) -> Input:
+    """Return `item` with numbers between 0 and 1 that all differ, if they are floating; else with those of `filled`."""
+    data = item.array.data
+    if data.dtype.kind != "f":
+        return filled(item, data.shape)
+    return _holding(item, data.shape, (0.375 + np.arange(data.size)) / max(data.size, 1))
+
+
+def _holding(item: Input, shape: tuple[int, ...], numbers: np.ndarray[Any, Any]) -> Input:
     laid_out = item.with_layout("contiguous") if item.layout == "expanded" else item  # different numbers do not repeat
-    numbers = (0.375 + np.arange(count)) * np.where(np.arange(count) % 3 == 1, -1.0, 1.0)
     return laid_out.with_data(numbers.reshape(shape).astype(item.array.data.dtype))

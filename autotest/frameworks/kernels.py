@@ -167,7 +167,8 @@ class Kernels(TorchFramework):
 
 
 def _entries(own: Mapping[str, str]) -> str:
-    return ", ".join(f"{key}: {function.replace(':', '.')}" for key, function in own.items())
+    """Return the source of what is between the braces of a table in a class, one entry a line: tables may be long."""
+    return "".join(f"\n        {key}: {function.replace(':', '.')}," for key, function in own.items()) + "\n    "
 
 
 def _is_handed_over(function: Any) -> bool:

@@ -469,6 +469,35 @@ def test_a_candidate_without_a_fault_changes_objects_alike(name: str) -> None:
     assert trial(CASES[name].body, FaultyTorch()).mismatches == []
 
 
+def trained_further() -> Any:
+    net, x = dual.nn.Sequential(dual.nn.Linear(3, 2), dual.nn.Tanh()), drawn(4, 3, requires_grad=False)
+    for optimizer in (first := dual.optim.Adam(net.parameters(), lr=0.1)), dual.optim.Adam(net.parameters(), lr=0.1):
+        optimizer.load_state_dict(first.state_dict())
+        optimizer.zero_grad()
+        squares(net, x).backward()
+        optimizer.step()
+    return net(x)
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "fault"),
+    [
+        (trained_once, "optim.SGD", method("step", in_its_own_memory)),
+        (trained_further, "optim.Adam", method("load_state_dict", without_memory)),
+    ],
+    ids=["step", "load_state_dict"],
+)
+def test_what_an_optimizer_changes_is_no_layers_fault(
+    body: Callable[[], Any], path: str, fault: Replacement, quick: Any
+) -> None:
+    with pytest.raises(Divergence) as raised:
+        trials(body, quick, FaultyTorch({path: fault}), n=1)
+    finding = raised.value.finding
+    assert finding is not None
+    assert any("after " in line for line in finding.verdict)
+    assert finding.network is None
+
+
 def test_what_an_earlier_call_made_wrong_is_not_the_fault_of_the_call_that_copies_it(quick: Any) -> None:
     def body() -> Any:
         first, second = dual.nn.Linear(3, 3), dual.nn.Linear(3, 3)

@@ -14,7 +14,7 @@ from autotest.diagnosis.attribution.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, Scope, operator_of, refs
 from autotest.program.paths import is_gradient
-from autotest.program.semantics import clips_gradients, is_class, is_step, may_share_memory
+from autotest.program.semantics import clips_gradients, first_operand, is_class, may_share_memory
 from autotest.replaying.agreement import Agreement
 from autotest.replaying.gradient_flow import PairedGradients, may_pass_gradients, suspects
 from autotest.replaying.replay import Place
@@ -25,8 +25,7 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
     """Return where the first mismatch begins in the networks of a program; None if that is in none of their layers."""
     calls, first = agreement.program.calls, agreement.mismatches[0]
     paths = paths_of(calls)
-    changing = None if located.change is None else calls[located.change.slot]
-    if not paths or (changing is not None and (is_step(changing) or clips_gradients(changing))):
+    if not paths or (located.change is not None and _is_between_passes(calls, located.change.slot)):
         return None  # what becomes of gradients after the backward is no layer's fault
     slot = located.beginning
     outside = located.slot is not None and not calls[located.slot].scope and may_pass_gradients(calls[located.slot])
@@ -39,6 +38,12 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
     table = _table(agreement, paths, located.gradients, pair, settings)
     is_shown_alone = located.alone is not None and slot == located.slot and not outside
     return ByLayer(path, is_shown_alone, first.stage, table)
+
+
+def _is_between_passes(calls: Sequence[Call], slot: int) -> bool:
+    """Whether the call in `slot` is of an optimizer or a scheduler, or clips gradients."""
+    owner = first_operand(calls[slot])
+    return clips_gradients(calls[slot]) or (owner is not None and calls[owner.slot].target.startswith("optim."))
 
 
 @dataclasses.dataclass(slots=True)

@@ -91,7 +91,7 @@ _PLAIN = frozenset(
     (
         *("item", "tolist", "numpy", "numel", "nelement", "dim", "ndimension", "ndim", "size", "shape", "stride"),
         *("storage_offset", "element_size", "is_contiguous", "is_floating_point", "is_complex", "is_signed"),
-        *("equal", "allclose", "is_leaf"),
+        *("equal", "allclose", "is_leaf", "get_last_lr", "get_lr"),
     )
 )
 

@@ -21,6 +21,7 @@ def library() -> Kernels:
         "nn.LayerNorm": f"{LIBRARY}:LayerNorm",
         "nn.functional.silu": "tests.support.kernel_library:silu",
         "optim.SGD": f"{LIBRARY}:SGD",
+        "optim.lr_scheduler.StepLR": f"{LIBRARY}:StepLR",
         "nn.utils.clip_grad_norm_": f"{LIBRARY}:clip_grad_norm_",
     }
     return Kernels("layers", table)
@@ -48,7 +49,17 @@ def clipped():
     return torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5, norm_type=float("inf"))
 
 
-WRONG = {"a layer": normalized, "an optimizer": trained, "a function of parameters": clipped}
+def scheduled():
+    net = torch.nn.Conv1d(2, 2, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    net(random_tensor(shape=(2, 2, 3), low=1, high=2, dtype="float32")).sum().backward()
+    optimizer.step()
+    scheduler.step()
+    return scheduler.get_last_lr()
+
+
+WRONG = {"a layer": normalized, "an optimizer": trained, "a function of parameters": clipped, "a scheduler": scheduled}
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -95,7 +106,7 @@ def activated_and_normalized():
     return torch.nn.LayerNorm(3, eps=0.5)(torch.nn.functional.silu(drawn(dim0=random(1, 3), dim1=3)))
 
 
-@pytest.mark.parametrize("body", [normalized, activated_and_normalized, trained, clipped])
+@pytest.mark.parametrize("body", [normalized, activated_and_normalized, trained, clipped, scheduled])
 def test_scripts_name_the_librarys_classes_and_need_torch_and_the_library_alone(body, tmp_path, monkeypatch, warm):
     monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path))
     with pytest.raises(Divergence, match=r"\(verified in a fresh interpreter\)"):

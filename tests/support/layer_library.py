@@ -48,6 +48,13 @@ class SGD(torch.optim.Optimizer):
                 parameter.add_(velocity, alpha=-group["lr"])
 
 
+class StepLR(torch.optim.lr_scheduler.StepLR):
+    """Tells the first rates, whatever the last ones are."""
+
+    def get_last_lr(self) -> Any:
+        return self.base_lrs
+
+
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0) -> Any:
     """Adds the powers of infinite norms, instead of taking the greatest."""
     gradients = [parameter.grad for parameter in parameters]

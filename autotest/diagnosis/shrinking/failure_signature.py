@@ -9,7 +9,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Pair
 from autotest.program import Program, Ref, operator_of
 from autotest.program.rewriting import widened
-from autotest.program.semantics import OPERATIONS, is_class, writes_first_operand, written
+from autotest.program.semantics import OPERATIONS, is_class, is_module_call, writes_first_operand, written
 from autotest.replaying.agreement import Agreement, agree
 from autotest.results.identity import operator_behind
 
@@ -36,6 +36,9 @@ class FailureSignature:
     #: Whether the candidate raises an exception, too. If not, a smaller program must not make it raise: then it lacks
     #: the results after the exception, which looks like a wrong gradient.
     raises: bool = True
+    #: Whether a module that is called draws random numbers. If none does, a smaller program must not contain a dropout
+    #: in training mode: both sides then give other numbers in each run, which looks like the failure.
+    draws: bool = True
 
     def shown_by(self, agreement: Agreement) -> bool:
         """Whether `agreement` shows this failure."""
@@ -48,7 +51,7 @@ class FailureSignature:
             return False
         if not self.raises and raises(agreement):
             return False
-        if self.message and message_of(first) != self.message:
+        if (not self.draws and draws(agreement)) or (self.message and message_of(first) != self.message):
             return False
         return not self.operator or _operator_fits(agreement.program, first, self.operator)
 
@@ -56,6 +59,15 @@ class FailureSignature:
 def raises(agreement: Agreement) -> bool:
     """Return whether the candidate raises an exception where the reference returns a result."""
     return any(item.symptom == "exception" for item in agreement.mismatches)
+
+
+def draws(agreement: Agreement) -> bool:
+    """Return whether the program calls a module of the reference that, in its last mode, draws random numbers."""
+    record = agreement.record
+    reference = record.pair.reference
+    called = (call.args[0] for call in agreement.program.calls[: len(record.expected)] if is_module_call(call))
+    modules = (record.expected[owner.slot] for owner in called if type(owner) is Ref)
+    return any(isinstance(module, reference.module_types) and reference.draws(module) for module in modules)
 
 
 def message_of(first: Mismatch) -> str:

@@ -15,7 +15,7 @@ from autotest.diagnosis.explaining.explanation import explain, shrunk_line
 from autotest.diagnosis.explaining.outcomes import ProgramOutcome
 from autotest.diagnosis.shrinking.choice_reduction import shrink_choices
 from autotest.diagnosis.shrinking.defaults import differing_defaults
-from autotest.diagnosis.shrinking.failure_signature import FailureSignature, differs_widely, message_of, raises
+from autotest.diagnosis.shrinking.failure_signature import FailureSignature, differs_widely, draws, message_of, raises
 from autotest.diagnosis.shrinking.probing import scout
 from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker
 from autotest.frameworks import Pair
@@ -244,7 +244,15 @@ def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Set
         operator = MismatchNames(agreement.program, pair, settings).operator(first)
     wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
     return FailureSignature(
-        first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special, raises(agreement)
+        first.symptom,
+        first.stage,
+        first.side,
+        operator,
+        message_of(first),
+        wide,
+        first.special,
+        raises(agreement),
+        draws(agreement),
     )
 
 

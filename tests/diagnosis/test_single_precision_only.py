@@ -30,7 +30,11 @@ class WithoutDoubles(FaultyTorch):
 
 
 def judged(
-    name: str, replacement: Replacement, *operands: Sequence[float], backward: bool = False
+    name: str,
+    replacement: Replacement,
+    *operands: Sequence[float],
+    backward: bool = False,
+    kind: type[FaultyTorch] = WithoutDoubles,
 ) -> tuple[bool, Verdict]:
     """Return whether the mismatch of the operator `name` is harmless, and the verdict on it."""
     arrays = [Array(np.array(one, "float32"), "float32") for one in operands]
@@ -40,7 +44,7 @@ def judged(
         arrays.append(Array(np.ones_like(arrays[0].data), "float32"))
         calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False))
         calls.append(Call("method", "backward", (Ref(len(calls) - 2), Ref(len(calls) - 1)), {}, len(calls)))
-    pair = pair_with(WithoutDoubles({name: replacement}))
+    pair = pair_with(kind({name: replacement}))
     agreement = agree(Program(tuple(calls), tuple(arrays)), pair, SETTINGS)
     assert agreement.mismatches
     return cleared(agreement, pair, SETTINGS) is not None, examine(agreement, pair, SETTINGS).verdict
@@ -62,6 +66,20 @@ def test_terms_that_cancel_in_another_order_are_no_alarm() -> None:
     assert verdict.blame in ("rounding", "ill-conditioned")
 
 
+def test_a_kernel_that_refuses_doubles_is_judged_like_a_device_that_has_none() -> None:
+    def of_single_precision(mean: Any) -> Any:
+        def kernel(x: Any) -> Any:
+            if x.dtype != torch.float32:
+                raise TypeError(f"this kernel computes in float32, and got {x.dtype}")
+            return in_sequence(mean)(x)
+
+        return kernel
+
+    harmless, verdict = judged("mean", of_single_precision, CANCELLING, kind=FaultyTorch)
+    assert harmless
+    assert verdict.blame in ("rounding", "ill-conditioned")
+
+
 def test_an_error_beyond_rounding_is_one_by_an_independent_oracle() -> None:
     harmless, verdict = judged("exp", lambda exp: lambda x: exp(x) * 1.001, [2.0])
     assert not harmless
@@ -76,6 +94,6 @@ def test_another_gradient_of_equal_numbers_is_not_taken_for_rounding() -> None:
     assert not harmless
     assert (verdict.blame, verdict.wrong) == ("semantic difference", "candidate")
     assert verdict.line == (
-        "torch is the specification: faulty differs in gradient by more than rounding explains, and has no float64 of "
-        "its own; no independent oracle can decide"
+        "torch is the specification: faulty differs in gradient by more than rounding explains, and has no float64 "
+        "result of its own; no independent oracle can decide"
     )

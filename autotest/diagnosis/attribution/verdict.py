@@ -252,7 +252,7 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
             return Verdict("unstable", line, numbers, blame)
         if found.one_sided and wrong[1]:
             what = f"{reference} is the specification: {candidate} differs in {evidence.symptom} by more than rounding"
-            what += " explains, and has no float64 of its own; no independent oracle can decide"
+            what += " explains, and has no float64 result of its own; no independent oracle can decide"
             return Verdict("semantic difference", what, numbers, side="candidate")
         return Verdict(blame, f"{name}: its error against the float64 result is larger than rounding explains", numbers)
     if found.ill_conditioned:

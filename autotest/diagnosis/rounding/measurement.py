@@ -72,8 +72,8 @@ class Measured:
     #: Whether the result is in double precision itself, so that the truth is no more than the reference's own result.
     #: Oracles then come first, too.
     own_truth: bool = False
-    #: Whether the candidate has no double precision, so that the truth is the reference's alone. An error of the
-    #: candidate's then is either one of its precision or another meaning of the operator. Oracles come first, too.
+    #: Whether the candidate has no result in double precision, so that the truth is the reference's alone. An error of
+    #: the candidate's then is either one of its precision or another meaning of the operator. Oracles come first, too.
     one_sided: bool = False
     #: The greatest magnitude of the truth among the mismatched elements; 0 if it is not known precisely enough.
     scale: float = 0.0

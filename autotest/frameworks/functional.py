@@ -114,8 +114,9 @@ class Functional(ArrayFramework):
         found = known.get(path)
         if found is None and prefix in ("", "nn.functional", "special", "_C._nn"):
             found = known.get(name)
-        if found is None and f"torch.{path}" in known:
-            raise AdapterWrong(f"the adapter of {self.name}: `spelling` has 'torch.{path}': write {path!r}")
+        for owner in ("torch", "Tensor"):
+            if found is None and f"{owner}.{path}" in known:
+                raise AdapterWrong(f"the adapter of {self.name}: `spelling` has '{owner}.{path}': write {path!r}")
         if found is None:
             raise Absent(self.name, path)
         return found

@@ -81,22 +81,23 @@ def is_member(framework: _Functional, name: str) -> bool:
 
 def _named(framework: _Functional, path: str) -> Callable[..., Any]:
     """Return the function at torch's `path`; it works in place if its name ends in ``_`` or with ``inplace=True``."""
-    prefix, _, name = path.rpartition(".")
+    name = path.rpartition(".")[2]
     stays = name.endswith("_") and not name.endswith("__")
     if stays and name[:-1] in VIEWS:  # torch gives the tensor another shape, which no immutable array has
         raise Absent(framework.name, path)
-    pure = framework.translated(f"{prefix}.{name[:-1]}".lstrip(".") if stays else path)
+    pure = _in_place(framework, path) if stays else framework.translated(path)
     view = name in VIEWS
     constant = name in CONSTANTS
 
     def call(*args: Any, inplace: bool = False, out: Any = None, **kwargs: Any) -> Any:
+        run = _in_place(framework, f"{path}_") if inplace else pure
         try:
             if constant:
                 with autograd.GradMode(framework, False):
-                    return framework.apply(pure, args, kwargs)
-            made = framework.apply(pure, args, kwargs, view=view)
+                    return framework.apply(run, args, kwargs)
+            made = framework.apply(run, args, kwargs, view=view)
         except TypeError as error:
-            raise _understood(framework, path, pure, args, kwargs) or error from error
+            raise _understood(framework, path, run, args, kwargs) or error from error
         if stays or inplace:
             return written_in_place(framework, args[0] if args else kwargs["input"], made)
         source: Any = args[0] if args else kwargs.get("input")
@@ -115,6 +116,14 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
         return written_out(framework, out, made)
 
     return call
+
+
+def _in_place(framework: _Functional, path: str) -> Callable[..., Any]:
+    """Return what runs the in-place call at `path`: the function of that name, or the one that returns a new array."""
+    try:
+        return framework.translated(path)  # type: ignore[no-any-return]
+    except Absent:
+        return framework.translated(path[:-1])  # type: ignore[no-any-return]
 
 
 def _understood(
@@ -154,7 +163,8 @@ def _operator(framework: _Functional, name: str) -> Callable[..., Any]:
             return plain(*operands)
         if known is None:
             raise Absent(framework.name, f"operator.{name}")
-        made = framework.apply(framework.translated(known), operands, {})
+        pure = _in_place(framework, f"{known}_") if in_place else framework.translated(known)
+        made = framework.apply(pure, operands, {})
         return written_in_place(framework, operands[0], made) if in_place else made
 
     return call

@@ -78,10 +78,11 @@ class HandWritten(Functional):
     def translated(self, path: str) -> Pure:
         found = self._recorded.get(path)
         if found is None:
-            found = self._recorded[path] = self._recording(path, self._own_or_arranging(path))
+            found = self._recorded[path] = self._recording(path, self.own_or_arranging(path))
         return found
 
-    def _own_or_arranging(self, path: str) -> Pure:
+    def own_or_arranging(self, path: str) -> Pure:
+        """Return the library's function for torch's at `path`, or one that arranges elements without the library."""
         try:
             own = super().translated(path)
         except Absent:
@@ -183,7 +184,7 @@ class HandWritten(Functional):
         if called.name == "cast":
             return [self.cast(given[0], self.dtype_of_array(operands[0]))]
         known = self.table("backward")
-        backward = known.get(called.name) or known.get(last)
+        backward = known.get(called.name) or known.get(last) or known.get(last.rstrip("_"))
         if backward is None and last in SELECTIONS:
             return self._selected(called, operands, given)
         if backward is None:

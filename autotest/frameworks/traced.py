@@ -147,7 +147,8 @@ class Transcript:
             self.raised = True
             raise
         if made is None:
-            self.statements.append(("", text))
+            if not (self._repeats and ("", text) in self.statements):
+                self.statements.append(("", text))
             return None
         if not self._holds(made):
             return made

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from autotest.base.errors import NotReplayable
+from autotest.frameworks.array_layout import copied, has_gaps, source_of_memory
 from autotest.frameworks.tape import ArrayLike, Pure, TapeTensor, ordered, parent_of
 from autotest.frameworks.traced import NAME, Traced, TracedGradient, Transcript, opened
 from autotest.program import leaves
@@ -103,6 +104,15 @@ class Transcribing:
         with self._muted():
             own: Any = super()
             return Traced(opened(own.distinct(array)), text, self.written)
+
+    def copy_to_write(self, array: ArrayLike) -> ArrayLike:
+        written, real = self.written, opened(array)
+        written.pure = False  # what writes into the copy has no result that a later statement names
+        if not has_gaps(real):
+            return written.evaluated(lambda: copied(real), f"np.copy({written.text(array)})")
+        memory = written.evaluated(lambda: copied(real), source_of_memory(real))
+        memory[...] = array
+        return memory
 
     def through_numpy(self, function: Pure) -> Pure:
         own: Any = super()

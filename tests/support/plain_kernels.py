@@ -70,6 +70,25 @@ def overwriting_relu_forward(x: Any) -> tuple[Any, Any]:
     return np.multiply(x, kept, out=x), kept
 
 
+def relu_in_place(x: Any) -> None:
+    np.multiply(x, ~(x <= 0), out=x)
+
+
+def copying_relu_in_place(x: Any) -> Any:
+    """Returns the right result, and writes it nowhere."""
+    return relu_forward(x)[0]
+
+
+def packed_relu_in_place(x: Any) -> None:
+    """Writes as if the elements of `x` were next to each other in memory."""
+    steps = [int(np.prod(x.shape[at + 1 :])) * x.itemsize for at in range(x.ndim)]
+    relu_in_place(np.lib.stride_tricks.as_strided(x, x.shape, steps))
+
+
+def add_in_place(x: Any, y: Any) -> None:
+    x += y
+
+
 def deadly_softmax_backward(gradient: Any, result: Any, axis: int) -> Any:
     os.abort()
 

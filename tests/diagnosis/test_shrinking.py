@@ -152,6 +152,23 @@ def test_ordinary_numbers_do_not_slide_when_special_ones_lay_beside_them() -> No
     assert (finding.program.arrays[0].data > 0).all(), finding.program.arrays
 
 
+def test_a_fault_of_the_reference_on_special_numbers_does_not_hide_the_candidates_on_others() -> None:
+    """In memory next to each other, the numbers show the fault of the reference alone."""
+
+    def numbers(bits: Any, spec: Any) -> Any:
+        return np.array([[0.3, np.inf], [0.7, 0.5]], "float32")
+
+    def body() -> Any:
+        x = at.random_tensor(shape=(2, 2), contents=numbers, layout="transposed", requires_grad=False)
+        return dual.exp(x)
+
+    reference = FaultyTorch({"exp": lambda exp: lambda x: exp(x) + 0 * x}, name="reference")  # NaN for infinity
+    candidate = FaultyTorch({"exp": lambda exp: lambda x: exp(x) + 0.01 * (not x.is_contiguous())})
+    finding = diagnosed(body, Pair(reference, candidate))
+    assert (finding.blame, finding.first.special) == ("candidate", False)
+    assert np.isfinite(finding.program.arrays[0].data).all()
+
+
 def test_a_wrong_gradient_does_not_slide_to_a_call_that_the_candidate_refuses() -> None:
     """Without `dim`, it raises, and then lacks the gradient: this is another failure."""
 

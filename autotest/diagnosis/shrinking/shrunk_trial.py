@@ -35,12 +35,13 @@ _LONG = 60
 _RUNS = 6
 #: The largest number of candidate programs when each of them needs a verdict, too.
 _JUDGED = 300
+#: The blames that say by an oracle which side is wrong.
+_DECIDED: tuple[Blame, ...] = ("candidate", "reference", "both")
 
 
 def _acceptable_blames(verdict: Verdict) -> tuple[Blame, ...]:
     """Return the blames with which a smaller program may replace the one judged `verdict`."""
-    decided: tuple[Blame, ...] = ("candidate", "reference", "both")
-    return ("inconclusive", "semantic difference", *decided) if verdict.weak else (verdict.blame,)
+    return ("inconclusive", "semantic difference", *_DECIDED) if verdict.weak else (verdict.blame,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class UnshrunkTrial:
         if not failure.shown_by(found):
             return self
         opinion = examine(found, self.pair, self.test.settings)
-        if not self._is_judged_alike(opinion):
+        # The verdict on the whole trial may be one on its special numbers, about which the finding says nothing.
+        if not (self._is_judged_alike(opinion) or opinion.verdict.blame in _DECIDED):
             return self
         return dataclasses.replace(self, agreement=found, opinion=opinion, failure=failure)
 

@@ -11,7 +11,7 @@ import torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.attribution.referee import cleared, examine
 from autotest.diagnosis.attribution.verdict import Verdict
-from autotest.program import Array, Call, Program, Ref
+from autotest.program import COTANGENT, LAYOUT, Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.agreement import agree
 from tests.support.faulty import FaultyTorch, Replacement
@@ -78,6 +78,35 @@ def test_a_kernel_that_refuses_doubles_is_judged_like_a_device_that_has_none() -
     harmless, verdict = judged("mean", of_single_precision, CANCELLING, kind=FaultyTorch)
     assert harmless
     assert verdict.blame in ("rounding", "ill-conditioned")
+
+
+def test_a_gradient_that_cancels_for_an_expanded_cotangent_is_no_alarm() -> None:
+    class Softmax(torch.autograd.Function):
+        """Sums in double precision, so that rounded probabilities do not add up to one."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = torch.softmax(x, 0)
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, given: Any) -> Any:
+            (y,) = ctx.saved_tensors
+            return (y * (given.double() - (given.double() * y.double()).sum())).float()
+
+    x, one = Array(np.zeros(3, "float32"), "float32"), Array(np.ones(1, "float32"), "float32")
+    calls = (
+        tensor_call(0, 0, x, requires_grad=True),
+        Call("function", "softmax", (Ref(0), 0), {}, 1),
+        tensor_call(2, 1, one, requires_grad=False, note=COTANGENT),
+        Call("method", "expand", (Ref(2), (3,)), {}, 3, LAYOUT),
+        Call("method", "backward", (Ref(1), Ref(3)), {}, 4),
+    )
+    pair = pair_with(WithoutDoubles({"softmax": lambda softmax: lambda x, dim: Softmax.apply(x)}))
+    agreement = agree(Program(calls, (x, one)), pair, SETTINGS)
+    assert [item.symptom for item in agreement.mismatches] == ["gradient"]
+    assert cleared(agreement, pair, SETTINGS) is not None
 
 
 def test_an_error_beyond_rounding_is_one_by_an_independent_oracle() -> None:

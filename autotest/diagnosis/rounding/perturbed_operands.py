@@ -10,8 +10,9 @@ import numpy as np
 from autotest.comparison import TensorValue
 from autotest.diagnosis.rounding.perturbation import perturbed
 from autotest.frameworks import Framework
-from autotest.program import Array, Program, refs
+from autotest.program import LAYOUT, Array, Program, Ref, refs
 from autotest.program.rewriting import with_scaled_operands
+from autotest.program.semantics import pushed_pairs, pushes_gradients
 from autotest.replaying.agreement import results
 from autotest.replaying.replay import Place
 
@@ -22,7 +23,9 @@ _CHANGED = 1e-4
 
 
 def factors(program: Program, calls: Iterable[int], values: Mapping[Place, Any], roundoff: float, run: int) -> Factors:
-    """Return factors next to one for the operands of `calls` that are in double precision.
+    """Return factors next to one for the operands of `calls` that are in double precision, and expanded cotangents.
+
+    The elements of an expanded cotangent are rounded one by one as those of any other, but share one input.
 
     Args:
         program: the program.
@@ -37,6 +40,7 @@ def factors(program: Program, calls: Iterable[int], values: Mapping[Place, Any],
         for ref in refs(program.calls[slot])
         if type(value := _value(program, values, ref.slot)) is TensorValue and value.dtype == "float64"
     }
+    shapes |= _expanded_cotangents(program)
     # All at once, as arrays that are perturbed one by one are perturbed in the same way.
     moved = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
     return dict(zip(shapes, moved, strict=True))
@@ -69,6 +73,22 @@ def can_be_scaled(program: Program, framework: Framework, ones: Factors, values:
     """
     found = results_of_scaled(program, framework, ones, {slot for slot, _ in values})
     return all(_is_like(value, found.get(place)) for place, value in values.items())
+
+
+def _expanded_cotangents(program: Program) -> dict[tuple[int, int], tuple[int, ...]]:
+    """Return the shape of each cotangent that was drawn as an expanded tensor, by its reader's slot and its own."""
+    cotangents = [
+        (call.slot, program.calls[cotangent.slot])
+        for call in program.calls
+        if pushes_gradients(call)
+        for _, cotangent in pushed_pairs(call)
+        if type(cotangent) is Ref
+    ]
+    return {
+        (slot, made.slot): made.args[1]
+        for slot, made in cotangents
+        if made[:2] == ("method", "expand") and made.note == LAYOUT
+    }
 
 
 def _is_like(one: Any, other: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from autotest.frameworks.base import Framework
+from autotest.frameworks.created_arrays import created
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional import Functional
 from autotest.frameworks.functional_calls import VIEWS
@@ -82,10 +83,13 @@ class HandWritten(Functional):
         return found
 
     def own_or_arranging(self, path: str) -> Pure:
-        """Return the library's function for torch's at `path`, or one that arranges elements without the library."""
+        """Return the library's function for torch's at `path`, or one that creates or arranges elements without it."""
         try:
             own = super().translated(path)
         except Absent:
+            create = created(path)
+            if create is not None:
+                return functools.wraps(create)(lambda *args, **kwargs: self.array(*create(*args, **kwargs)))
             if path not in ARRANGING:
                 raise
             return self.through_numpy(arrangements(np)[path])

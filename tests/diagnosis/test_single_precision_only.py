@@ -109,6 +109,34 @@ def test_a_gradient_that_cancels_for_an_expanded_cotangent_is_no_alarm() -> None
     assert cleared(agreement, pair, SETTINGS) is not None
 
 
+def test_the_reference_is_not_accused_of_what_is_left_when_its_terms_cancel() -> None:
+    """In this gradient, terms of 0.5 cancel to 5e-7."""
+
+    def biased(original: Any) -> Any:
+        class Biased(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx: Any, given: Any) -> Any:
+                return given + 0.01
+
+        return lambda x, shape: original(Biased.apply(x), shape)
+
+    x, given = (Array(np.array(one, "float32"), "float32") for one in ([1.0, 0.0], [0.7, 0.723]))
+    calls = (
+        tensor_call(0, 0, x, requires_grad=True),
+        Call("function", "nn.functional.layer_norm", (Ref(0), (2,)), {}, 1),
+        tensor_call(2, 1, given, requires_grad=False, note=COTANGENT),
+        Call("method", "backward", (Ref(1), Ref(2)), {}, 3),
+    )
+    pair = pair_with(WithoutDoubles({"nn.functional.layer_norm": biased}))
+    agreement = agree(Program(calls, (x, given)), pair, SETTINGS)
+    assert cleared(agreement, pair, SETTINGS) is None
+    assert examine(agreement, pair, SETTINGS).verdict.wrong == "candidate"
+
+
 def test_an_error_beyond_rounding_is_one_by_an_independent_oracle() -> None:
     harmless, verdict = judged("exp", lambda exp: lambda x: exp(x) * 1.001, [2.0])
     assert not harmless

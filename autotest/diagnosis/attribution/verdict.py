@@ -65,6 +65,10 @@ class Evidence:
 #: deviation is estimated from eight runs, so that either may be off by a half.
 _ALIKE = 3.0
 
+#: An error that is greater than the reference's by this factor is not the one of its algorithm. Where terms cancel, the
+#: reference has more error than changes of the inputs explain, and another algorithm one that is like it (`_ALIKE`).
+_FAR_GREATER = 100.0
+
 #: Says how the error of an algorithm that amplifies rounding varies, of an `ErrorSpread`.
 _VARIES = "When the inputs change slightly, its error changes by {:.3g}, and the true result by {:.3g}"
 
@@ -223,6 +227,8 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     """Return the verdict if the sides agree in double precision, or only one has it: its result is then the truth."""
     reference, candidate = evidence.sides
     wrong = [count > 0 for count in found.wrong]
+    if found.one_sided and all(wrong) and found.errors[1] > _FAR_GREATER * found.errors[0]:
+        wrong[0] = False  # the truth is its own result, from which nothing but rounding leads away
     if any(wrong) and evidence.small and not found.one_sided and not (found.imprecise and not evidence.each_agrees):
         what = "rounding: all numbers here are small, and both sides agree in double precision"
         return Verdict("rounding", what, numbers)

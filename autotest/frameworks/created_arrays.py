@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.frameworks.numpy_translations import sizes
+from autotest.frameworks.torch_arguments import sizes
 
 #: The array that a function creates, and its dtype by torch's name.
 Created = tuple[np.ndarray[Any, Any], str]

@@ -24,6 +24,8 @@ from autotest.program import Captured, File, Program, Ref, Root, captured, numpy
 
 #: Number of elements above which an array is written as bytes, unless all its elements are the same.
 READABLE = 40
+#: The greatest number of digits of a compressed array in one line.
+_LONGEST = 1 << 16
 #: Number of columns of a line, at most.
 _WIDTH = 100
 
@@ -128,6 +130,18 @@ def array(data: np.ndarray[Any, Any]) -> str | None:
     if (text is None or not _is(text, data)) and data.size <= READABLE:
         text = f'np.array({_nested(flat, shape)}, "{dtype}")'
     return text if text is not None and _is(text, data) else None
+
+
+def compressed(data: np.ndarray[Any, Any]) -> str | None:
+    """Return an expression of one line that needs `zlib` and evaluates to a copy of `data`; None if it is too long.
+
+    Hexadecimal digits after that of a compression contain no names of variables, which scripts look for.
+    """
+    code = zlib.compress(np.ascontiguousarray(data).tobytes(), 9).hex()
+    if len(code) > _LONGEST:
+        return None
+    bytes_text = f'zlib.decompress(bytes.fromhex("{code}"))'
+    return f'np.frombuffer({bytes_text}, "{data.dtype.name}").reshape({data.shape}).copy()'
 
 
 def _is_uniform(data: np.ndarray[Any, Any]) -> bool:

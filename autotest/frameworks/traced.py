@@ -22,6 +22,8 @@ from autotest.program.numpy_scalars import is_scalar
 
 #: A variable name in a statement.
 NAME: Final = re.compile(r"\b[a-z]+\d+\b")
+#: What a script imports that has a compressed array.
+_NEEDED: Final = "import zlib"
 #: A temporary name, which programs do not use for their values.
 _TEMPORARY = re.compile(r"\bt\d+\b")
 
@@ -76,10 +78,7 @@ class Transcript:
         if id(value) in self._constants:
             return self._constants[id(value)][0]
         if isinstance(value, np.ndarray):
-            text = literals.array(value)
-            if text is None:
-                raise NotReplayable(f"an array of {value.size} numbers is too large for one line")
-            return text
+            return literals.array(value) or self._compressed(value)
         if isinstance(value, np.dtype):
             return f'np.dtype("{value.name}")'
         if isinstance(value, type) and issubclass(value, np.generic):
@@ -98,6 +97,14 @@ class Transcript:
         if isinstance(value, (bool, int, float, complex, str, bytes, type(None))) or is_scalar(value):
             return literals.plain(value)
         raise NotReplayable(f"{type(value).__name__} has no source text")
+
+    def _compressed(self, value: np.ndarray[Any, Any]) -> str:
+        text = literals.compressed(value)
+        if text is None:
+            raise NotReplayable(f"an array of {value.size} numbers is too large for one line")
+        if _NEEDED not in self.imports.splitlines():
+            self.imports = f"{_NEEDED}\n{self.imports}"
+        return text
 
     def key(self, value: Any) -> str:
         """Return the source of an index."""

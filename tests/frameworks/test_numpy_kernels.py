@@ -160,6 +160,18 @@ def test_a_script_has_the_call_that_changes_its_operand():
     assert terms.result == "x0"
 
 
+def test_a_script_has_the_numbers_of_a_large_array():
+    def body():
+        return torch.relu(random_tensor(shape=(2, 1025), low=-1, high=1, dtype="float32", requires_grad=True))
+
+    program = running.trial(body, framework(), special_values=False).program
+    terms = as_native_code(program, framework(), 0, ".grad")
+    known = {"np": np, "kernels": plain_kernels}
+    exec("\n".join([terms.imports.partition("\n")[0], *terms.lines]), known)  # noqa: S102 - running them is the point
+    (x, given) = (array.data for array in program.arrays)
+    np.testing.assert_array_equal(eval(terms.result, known), given * (x > 0))  # noqa: S307
+
+
 class WithNumpy(ArrayKernels):
     """Its adapter computes with NumPy beside the kernels."""
 

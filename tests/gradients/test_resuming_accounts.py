@@ -102,7 +102,7 @@ def test_only_tests_whose_accounts_were_not_kept_are_run(tmp_path, monkeypatch, 
     with contextlib.closing(StoredAccount(quick, AccountRequest(2, "torch"))) as kept:
         kept.begin()
         kept.add(where("test_relu", file), of("relu"))
-    file.write_text(SUITE.replace("torch.relu", "torch.relo"))
+    file.write_text(SUITE.replace("torch.relu", "torch.relus"))
     assert main([*asked, "--resume"]) == 0
     told = capsys.readouterr().out
     assert "2 operators in 3 trials" in told

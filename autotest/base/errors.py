@@ -28,7 +28,7 @@ class FrameworkMissing(AutotestError, ImportError):
 
 
 class AdapterWrong(UsageError):
-    """A framework adapter returned a value of the wrong type; this is a bug of the adapter, not of the framework."""
+    """A framework adapter is wrong, such as one that returns a value of the wrong type; no test or framework is."""
 
 
 class NotReplayable(AutotestError):

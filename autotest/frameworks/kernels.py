@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autotest.base.errors import FrameworkMissing, UsageError, nearest
+from autotest.base.errors import AdapterWrong, FrameworkMissing, nearest
 from autotest.base.versions import version_of
 from autotest.comparison.rejection import first_line
 from autotest.emission import Script
@@ -65,9 +65,9 @@ class Kernels(TorchFramework):
             if not all(part and all(map(str.isidentifier, part.split("."))) for part in function.split(":")) or (
                 function.count(":") != 1
             ):
-                raise UsageError(f"Kernels({name!r}): {path!r}: expected 'module:function', got {function!r}")
+                raise AdapterWrong(f"Kernels({name!r}): {path!r}: expected 'module:function', got {function!r}")
         if not self._kernels:
-            raise UsageError(f"Kernels({name!r}): expected at least one operator of torch, such as 'softmax'")
+            raise AdapterWrong(f"Kernels({name!r}): expected at least one operator of torch, such as 'softmax'")
 
     @property
     def version(self) -> str:
@@ -99,7 +99,7 @@ class Kernels(TorchFramework):
         except AttributeError as error:
             parent, _, name = path.rpartition(".")
             near = nearest(name, dir(super().resolve(parent) if parent else self.root)) if self._has(parent) else ""
-            raise UsageError(f"Kernels({self.name!r}): torch has no operator {path!r}{near}") from error
+            raise AdapterWrong(f"Kernels({self.name!r}): torch has no operator {path!r}{near}") from error
 
     def _own(self, path: str, function: str) -> Callable[..., Any]:
         module, _, attribute = function.partition(":")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from autotest.base.errors import AutotestError, FrameworkMissing
+from autotest.base.errors import AdapterWrong, AutotestError, FrameworkMissing
 from autotest.base.options import DEFAULT_PAIR
 from autotest.pytest_plugin.examples import given_test
 from autotest.report.colours import LineRole, pieces
@@ -27,7 +27,7 @@ def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.E
     # Hypothesis' function for a test claims the place of the function that it calls, which is in this library.
     claimed = None if given_test(item) is None else item.function.__code__  # type: ignore[attr-defined]
     in_body = any(entry.frame.f_globals.get("__name__") == "autotest.trials.trial" for entry in entries)
-    if isinstance(error, AutotestError) and (not in_body or isinstance(error, FrameworkMissing)):
+    if isinstance(error, AutotestError) and (not in_body or isinstance(error, (AdapterWrong, FrameworkMissing))):
         _show_as_text(report, item, error)
     elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "is_test_mistake", False):
         # These errors are about a line of the test. Any other error may be caused by this library, so its frames stay.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from autotest.base.errors import FrameworkMissing
+from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.base.versions import installed
 from autotest.report.commands import reproduce
 from autotest.report.session import CandidateSummary, FindingSummary, TestSummary, empty_summary
@@ -38,7 +38,7 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
         expected.update(tally.expected)
         left_out.update(tally.left_out)
     versions = {}
-    with contextlib.suppress(FrameworkMissing):
+    with contextlib.suppress(FrameworkMissing, UsageError):  # the tests have said so
         sides = (context.pair.reference, *(own.pair.candidate for _, own, _ in tallies))
         versions = {side.name: installed(side.name) if isolated else side.version for side in sides}
     by_candidate: dict[str, CandidateSummary] = {}

@@ -611,6 +611,18 @@ def test_a_wrong_strategy_of_arrays_is_told_at_the_line_that_wrote_it(suite, run
     result.stdout.no_fnmatch_line("*decorator.py*")
 
 
+def test_a_mistake_in_an_adapter_is_told_in_one_sentence_and_without_a_warning(pytester, suite, run, monkeypatch):
+    table = 'return Kernels("fast", {"sofmax": "math:exp"})'
+    pytester.makepyfile(planted_table=f"from autotest.frameworks.kernels import Kernels\n\ndef fast(): {table}")
+    pytester.syspathinsert()
+    suite("@autotest(n=1)\ndef test_it():\n    return torch.softmax(random_tensor(2), 0)")
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "planted_table:fast")
+    result = run()
+    result.assert_outcomes(failed=1, warnings=0)
+    result.stdout.fnmatch_lines(["Kernels('fast'): torch has no operator 'sofmax'. Did you mean 'softmax'[?]"])
+    result.stdout.no_fnmatch_line("*AttributeError*")
+
+
 def test_doctest_modules_imports_no_script_of_a_finding(pytester, suite, run, monkeypatch):
     suite("def test_plain(): pass")
     script = "raise SystemExit('a script ran')"

@@ -137,11 +137,15 @@ def compressed(data: np.ndarray[Any, Any]) -> str | None:
 
     Hexadecimal digits after that of a compression contain no names of variables, which scripts look for.
     """
-    code = zlib.compress(np.ascontiguousarray(data).tobytes(), 9).hex()
+    code = _zlib_bytes(data).hex()
     if len(code) > _LONGEST:
         return None
     bytes_text = f'zlib.decompress(bytes.fromhex("{code}"))'
     return f'np.frombuffer({bytes_text}, "{data.dtype.name}").reshape({data.shape}).copy()'
+
+
+def _zlib_bytes(data: np.ndarray[Any, Any]) -> bytes:
+    return zlib.compress(np.ascontiguousarray(data).tobytes(), 9)
 
 
 def _is_uniform(data: np.ndarray[Any, Any]) -> bool:
@@ -204,7 +208,7 @@ def definition(name: str, data: np.ndarray[Any, Any]) -> Definition:
             f"{name} = {value}", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
         )
         return Definition(value, statement, packed=False)
-    code = base64.b85encode(zlib.compress(np.ascontiguousarray(data).tobytes(), 9)).decode("ascii")
+    code = base64.b85encode(_zlib_bytes(data)).decode("ascii")
     lines = [f'    "{code[at : at + _WIDTH - 6]}"' for at in range(0, len(code), _WIDTH - 6)]
     value = "\n".join([f'packed("{data.dtype.name}", {data.shape},', *lines]) + ")"
     return Definition(value, f"{name} = {value}", packed=True)

@@ -80,15 +80,19 @@ class Kernels(TorchFramework):
         return [*dict.fromkeys(function.partition(":")[0] for function in self._kernels.values())]
 
     @functools.cached_property
+    def _pairs(self) -> dict[str, tuple[Any, Callable[..., Any]]]:
+        """By the names in the table: what torch has there, and what the library has for it."""
+        return {path: (self._of_torch(path), self._own(path, function)) for path, function in self._kernels.items()}
+
+    @functools.cached_property
     def _replaced(self) -> dict[Any, Callable[..., Any]]:
         """The library's functions, by the functions of torch that they replace."""
-        return {self._of_torch(path): self._own(path, function) for path, function in self._kernels.items()}
+        return dict(self._pairs.values())
 
     @functools.cached_property
     def _named(self) -> dict[str, Callable[..., Any]]:
         """The library's classes, and its functions that torch does not hand over, by the names that they replace."""
-        paths = {path: self._of_torch(path) for path in self._kernels}
-        return {path: self._replaced[found] for path, found in paths.items() if not _is_handed_over(found)}
+        return {path: own for path, (found, own) in self._pairs.items() if not _is_handed_over(found)}
 
     def resolve(self, path: str) -> Any:
         return self._named[path] if path in self._kernels and path in self._named else super().resolve(path)

@@ -60,7 +60,7 @@ class ObjectChanges:
     pair: Pair
     settings: Settings
     _found: list[_Differing] | None = None
-    #: The gradients that only one side has when an optimizer makes a step with them.
+    #: What a call changed and still differs when an optimizer makes a step, such as a gradient that only one side has.
     _stepped: set[HeldItem] = dataclasses.field(default_factory=set)
 
     def behind(self, mismatch: Mismatch) -> ObjectChange | None:
@@ -94,8 +94,8 @@ class ObjectChanges:
         A network is built by many calls, and all objects are read before and after each call that is looked at alone.
         """
         found = [*self._differing(frozenset())]
-        changing = frozenset(slot for one in found if one.since for slot in one.slots)
-        return [*self._differing(changing)] if any(len(one.slots) > 1 and one.since for one in found) else found
+        changing = frozenset(slot for one in found if one.since and len(one.slots) > 1 for slot in one.slots)
+        return [*self._differing(changing)] if changing else found
 
     def _operator(self, slot: int) -> str:
         """Return the name of the call in `slot`; that it differentiates an operator is not why it changes an object."""
@@ -107,17 +107,18 @@ class ObjectChanges:
         calls, pair = self.program.calls, self.pair
         last = max((call.slot for call in calls if _may_change_objects(call)), default=-1)
         values: tuple[list[Any], list[Any]] = ([], [])
-        read, may_be_missing = 0, False
+        read = 0
+        changed: set[HeldItem] = set()
         with Contexts(calls, *pair.frameworks) as contexts:
             for run in _runs(calls, apart):
                 first, *others = (group[0] for group in run)
-                if first.slot > last and not may_be_missing:
+                if first.slot > last:
                     return
                 looked_at = any(self._is_looked_at(call, values[0]) for call in (first, *others))
                 try:
-                    is_given = may_be_missing and is_step(first)
-                    before = self._unlike(values) if looked_at or is_given else frozenset[HeldItem]()
-                    self._stepped.update(item for item in before if is_given and item.aspect == "presence")
+                    before = self._unlike(values) if looked_at else frozenset[HeldItem]()
+                    if is_step(first):
+                        self._stepped |= before & changed
                     for call in itertools.chain(*run):
                         call_both(call, pair, values, self.program, contexts)
                     if not looked_at:
@@ -131,7 +132,7 @@ class ObjectChanges:
                 since = sorted(unlike(*after, self.settings) - before, key=_from_causes)
                 if not others:
                     since = [item for item in since if _is_of_interest(item, first)]
-                may_be_missing = may_be_missing or any(item.aspect == "presence" for item in since)
+                changed.update(since)
                 slots = [call.slot for call in (first, *others)]
                 yield _Differing(slots, before, {item: self._told(item, *after) for item in since})
 
@@ -239,18 +240,12 @@ def _runs(calls: Sequence[Call], apart: Collection[int]) -> Iterator[list[list[C
 
     What building changes has no effect before the next call that computes. Calls among `apart` are alone, too.
     """
-    run: list[list[Call]] = []
-    for group in _with_given_state(calls):
-        is_alone = group[0].slot in apart or not _only_builds(group[0])
-        if run and is_alone:
-            yield run
-            run = []
-        run.append(group)
-        if is_alone:
-            yield run
-            run = []
-    if run:
-        yield run
+    groups = _with_given_state(calls)
+    for together, run in itertools.groupby(groups, lambda group: group[0].slot not in apart and _only_builds(group[0])):
+        if together:
+            yield [*run]
+        else:
+            yield from ([group] for group in run)
 
 
 def _with_given_state(calls: Sequence[Call]) -> Iterator[list[Call]]:

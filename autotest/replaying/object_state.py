@@ -117,10 +117,10 @@ class _Reading:
     def _held(self, tensors: Mapping[int, Any]) -> dict[int, dict[Aspect, Any]]:
         """Return what each of `tensors` holds, with the same keys."""
         side = self.framework
-        contents = zip(tensors, freeze(side, [*tensors.values()]), strict=True)
-        found: dict[int, dict[Aspect, Any]] = {key: {"value": one} for key, one in contents}
-        for key, one in tensors.items():
-            found[key]["keeping"] = side.holds_gradient(one)
+        contents = zip(tensors.items(), freeze(side, [*tensors.values()]), strict=True)
+        found: dict[int, dict[Aspect, Any]] = {
+            key: {"value": content, "keeping": side.holds_gradient(one)} for (key, one), content in contents
+        }
         # One that requires no grad may have been given a gradient. A computed one has none unless it keeps it.
         having = [key for key, one in tensors.items() if found[key]["keeping"] or not side.can_backpropagate(one)]
         gradients = freeze(side, [side.gradient(tensors[key]) for key in having])
